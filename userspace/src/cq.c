@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Completion queues: waiting for completions and fetching them.
+ *
+ * The kernel puts completions into a ring that is mapped here read-only, so
+ * fetching costs no system call while the ring has any. It is mapped when it
+ * is first looked at: who only serves remote memory never does. Readers take
+ * no lock. Each copies what is there and then claims it by moving the head;
+ * when another reader was faster, the copy is thrown away.
+ */
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cq.h"
+#include "err.h"
+#include "kernel.h"
+#include "peer.h"
+
+/* The number that newer <infiniband/verbs.h> call IBV_WC_FLUSH. */
+#define WC_FLUSH 8
+
+struct ring {
+	const struct rpma_cq_ring *ring;
+	const char *entries;
+	_Atomic(uint32_t) *head;
+	uint32_t mask;
+	uint32_t entry_size;
+	uint32_t bytes;
+};
+
+struct rpma_cq {
+	int fd;
+	uint32_t ring_bytes;
+	_Atomic(struct ring *) ring;
+};
+
+_Static_assert(sizeof(_Atomic(uint32_t)) == sizeof(uint32_t), "the head is a plain word");
+
+_Static_assert((int)RPMA_STATUS_SUCCESS == IBV_WC_SUCCESS &&
+	       (int)RPMA_STATUS_LOC_LEN_ERR == IBV_WC_LOC_LEN_ERR &&
+	       (int)RPMA_STATUS_LOC_QP_OP_ERR == IBV_WC_LOC_QP_OP_ERR &&
+	       (int)RPMA_STATUS_LOC_PROT_ERR == IBV_WC_LOC_PROT_ERR &&
+	       (int)RPMA_STATUS_ABORTED == IBV_WC_WR_FLUSH_ERR &&
+	       (int)RPMA_STATUS_REM_INV_REQ_ERR == IBV_WC_REM_INV_REQ_ERR &&
+	       (int)RPMA_STATUS_REM_ACCESS_ERR == IBV_WC_REM_ACCESS_ERR &&
+	       (int)RPMA_STATUS_REM_OP_ERR == IBV_WC_REM_OP_ERR &&
+	       (int)RPMA_STATUS_RETRY_EXC_ERR == IBV_WC_RETRY_EXC_ERR &&
+	       (int)RPMA_STATUS_RNR_RETRY_EXC_ERR == IBV_WC_RNR_RETRY_EXC_ERR,
+	       "a completion's status is that of verbs");
+
+/* ---- birth and death --------------------------------------------------- */
+
+int cq_new(const struct rpma_peer *peer, uint32_t entries, struct rpma_cq **cq_ptr)
+{
+	struct rpma_cq *cq;
+	int ret;
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return RPMA_E_NOMEM;
+
+	ret = kernel_cq_create(peer->fd, peer->id, entries, &cq->ring_bytes);
+	if (ret < 0) {
+		free(cq);
+		return err_report(-ret, "making a completion queue of %u entries", entries);
+	}
+	cq->fd = ret;
+	*cq_ptr = cq;
+	return 0;
+}
+
+static void ring_delete(struct ring *ring)
+{
+	kernel_cq_unmap(ring->ring, ring->bytes, (uint32_t *)ring->head);
+	free(ring);
+}
+
+void cq_delete(struct rpma_cq *cq)
+{
+	struct ring *ring;
+
+	if (!cq)
+		return;
+	ring = atomic_load(&cq->ring);
+	if (ring)
+		ring_delete(ring);
+	kernel_close(cq->fd);
+	free(cq);
+}
+
+int cq_fd(const struct rpma_cq *cq)
+{
+	return cq ? cq->fd : -1;
+}
+
+static int ring_new(const struct rpma_cq *cq, struct ring **ring_ptr)
+{
+	struct ring *ring;
+	uint32_t *head;
+	int ret;
+
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	ret = kernel_cq_map(cq->fd, cq->ring_bytes, &ring->ring, &head);
+	if (ret) {
+		free(ring);
+		return ret;
+	}
+	ring->head = (_Atomic(uint32_t) *)head;
+	ring->entries = (const char *)ring->ring + ring->ring->first_offset;
+	ring->mask = ring->ring->entries - 1;
+	ring->entry_size = ring->ring->entry_size;
+	ring->bytes = cq->ring_bytes;
+	*ring_ptr = ring;
+	return 0;
+}
+
+static int ring_get(struct rpma_cq *cq, struct ring **ring_ptr)
+{
+	struct ring *ring, *other = NULL;
+	int ret;
+
+	ring = atomic_load_explicit(&cq->ring, memory_order_acquire);
+	if (!ring) {
+		ret = ring_new(cq, &ring);
+		if (ret)
+			return ret;
+		/* Another thread may have mapped the same pages meanwhile. */
+		if (!atomic_compare_exchange_strong(&cq->ring, &other, ring)) {
+			ring_delete(ring);
+			ring = other;
+		}
+	}
+	*ring_ptr = ring;
+	return 0;
+}
+
+/* ---- fetching --------------------------------------------------------------- */
+
+static enum ibv_wc_opcode wc_opcode(const struct rpma_completion *c)
+{
+	switch (c->op) {
+	case RPMA_OP_READ:
+		return IBV_WC_RDMA_READ;
+	case RPMA_OP_FLUSH:
+		return c->method == RPMA_FLUSH_METHOD_NATIVE ? (enum ibv_wc_opcode)WC_FLUSH :
+							       IBV_WC_RDMA_READ;
+	case RPMA_OP_SEND:
+	case RPMA_OP_SEND_WITH_IMM:
+		return IBV_WC_SEND;
+	case RPMA_OP_RECV:
+		return c->flags & RPMA_COMPLETION_F_RDMA ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+	default:
+		return IBV_WC_RDMA_WRITE;
+	}
+}
+
+static void to_wc(const struct rpma_completion *c, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc) {
+		.wr_id = c->context,
+		.status = (enum ibv_wc_status)c->status,
+		.opcode = wc_opcode(c),
+		.vendor_err = c->vendor_err,
+		.byte_len = c->len > UINT32_MAX ? UINT32_MAX : c->len,
+		.qp_num = c->qp_num,
+	};
+	if (c->flags & RPMA_COMPLETION_F_IMM) {
+		wc->imm_data = c->imm_data;
+		wc->wc_flags = IBV_WC_WITH_IMM;
+	}
+}
+
+/* How many of at most @max were taken; 0: the ring is empty. */
+static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
+{
+	uint32_t head, nr, i;
+
+	head = atomic_load_explicit(ring->head, memory_order_relaxed);
+	do {
+		/* ORDER: tail before entries. Pairs with the kernel's release of tail. */
+		nr = __atomic_load_n(&ring->ring->tail, __ATOMIC_ACQUIRE) - head;
+		if (nr > max)
+			nr = max;
+		for (i = 0; i < nr; i++)
+			to_wc((const struct rpma_completion *)
+			      (ring->entries + (size_t)((head + i) & ring->mask) * ring->entry_size),
+			      &wc[i]);
+		if (!nr)
+			return 0;
+		/* ORDER: entries before head, behind which the kernel puts new ones. */
+	} while (!atomic_compare_exchange_weak_explicit(ring->head, &head, head + nr,
+							memory_order_release,
+							memory_order_relaxed));
+	return nr;
+}
+
+int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got)
+{
+	struct ring *ring;
+	uint32_t nr;
+	int ret;
+
+	if (!cq || num_entries < 1 || !wc || (num_entries > 1 && !num_entries_got))
+		return RPMA_E_INVAL;
+
+	ret = ring_get(cq, &ring);
+	if (ret)
+		return err_report(-ret, "mapping the ring of completions");
+
+	nr = ring_take(ring, num_entries, wc);
+	if (!nr) {
+		ret = kernel_cq_poll(cq->fd);
+		if (ret > 0)
+			nr = ring_take(ring, num_entries, wc);
+		else if (ret < 0)
+			return err_report(-ret, "fetching completions");
+	}
+	if (!nr)
+		return RPMA_E_NO_COMPLETION;
+	if (num_entries_got)
+		*num_entries_got = nr;
+	return 0;
+}
+
+/* ---- waiting ------------------------------------------------------------------ */
+
+int rpma_cq_wait(struct rpma_cq *cq)
+{
+	int ret;
+
+	if (!cq)
+		return RPMA_E_INVAL;
+	ret = kernel_cq_wait(cq->fd);
+	if (ret >= 0)
+		return 0;
+	if (ret == -EAGAIN || ret == -EINTR) {
+		errno = -ret;
+		return RPMA_E_NO_COMPLETION;
+	}
+	return err_report(-ret, "waiting for completions");
+}
+
+int rpma_cq_get_fd(const struct rpma_cq *cq, int *fd)
+{
+	if (!cq || !fd)
+		return RPMA_E_INVAL;
+	*fd = cq->fd;
+	return 0;
+}

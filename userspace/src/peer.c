@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Peers: opening a device and closing it. */
+#define _GNU_SOURCE
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "kernel.h"
+#include "peer.h"
+#include "utils.h"
+
+static const char *open_advice(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		return ": load the kernel module (modprobe rpma, or insmod rpma.ko)";
+	case EACCES:
+	case EPERM:
+		return ": ask to be added to group rdma (usermod -aG rdma USER) and log in again";
+	default:
+		return err_advice(err);
+	}
+}
+
+int peer_open_device(int *fd)
+{
+	int ret = kernel_open();
+
+	if (ret < 0) {
+		log_error("opening %s: %s%s", kernel_device_path(), strerror(-ret),
+			  open_advice(-ret));
+		return err_control(-ret);
+	}
+	*fd = ret;
+	return 0;
+}
+
+static bool persistent_by_read(void)
+{
+	const char *value = secure_getenv("RPMA_PERSISTENT_BY_READ");
+
+	return value && *value && strcmp(value, "0");
+}
+
+static int create(struct rpma_peer *peer, uint32_t device)
+{
+	struct rpma_ioc_peer_create cmd = { .device = device };
+	struct rpma_ioc_query query;
+	int ret;
+
+	ret = kernel_query(peer->fd, &query);
+	if (ret)
+		return err_report(-ret, "asking %s for its limits", kernel_device_path());
+	ret = kernel_peer_create(peer->fd, &cmd);
+	if (ret == -EOPNOTSUPP)
+		return err_report(-ret, "opening the RDMA device (its driver was never tried with "
+				  "rpma; its parameter allow_untried_drivers=1 lets you)");
+	if (ret)
+		return err_report(-ret, "opening the RDMA device");
+
+	peer->id = cmd.out_peer;
+	peer->max_queue_size = query.out_max_queue_size;
+	log_info("flushes travel as %s",
+		 cmd.out_flush_method == RPMA_FLUSH_METHOD_NATIVE ? "FLUSH" : "READ after WRITE");
+	return 0;
+}
+
+int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
+{
+	struct rpma_peer *peer;
+	uint32_t device;
+	int ret;
+
+	if (!ibv_ctx || !peer_ptr)
+		return RPMA_E_INVAL;
+	device = utils_context_device(ibv_ctx);
+	if (!device) {
+		log_error("this context is not from rpma_utils_get_ibv_context()");
+		return RPMA_E_INVAL;
+	}
+
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return RPMA_E_NOMEM;
+	peer->persistent_by_read = persistent_by_read();
+
+	ret = peer_open_device(&peer->fd);
+	if (ret)
+		goto err_free;
+	ret = create(peer, device);
+	if (ret)
+		goto err_close;
+
+	*peer_ptr = peer;
+	return 0;
+
+err_close:
+	kernel_close(peer->fd);
+err_free:
+	free(peer);
+	return ret;
+}
+
+int rpma_peer_delete(struct rpma_peer **peer_ptr)
+{
+	struct rpma_peer *peer;
+	int ret;
+
+	if (!peer_ptr)
+		return RPMA_E_INVAL;
+	peer = *peer_ptr;
+	if (!peer)
+		return 0;
+
+	/* Any other failure means that the device is gone, and so is the peer. */
+	ret = kernel_peer_destroy(peer->fd, peer->id);
+	if (ret == -EBUSY)
+		return err_report(-ret, "closing a peer that still has regions, connections, "
+				  "requests or endpoints");
+
+	kernel_close(peer->fd);
+	free(peer);
+	*peer_ptr = NULL;
+	return 0;
+}
