@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# What a guest script can use; sourced before it. Port 7 is the second serial
+# port: the host reads every line written to it, and answers cues.
+
+ADDR4=${ADDR4:-10.7.7.1}
+ADDR6=${ADDR6:-fd07::1}
+export LD_LIBRARY_PATH=/rpma/lib RPMA_TEST_ADDR4=$ADDR4 RPMA_TEST_ADDR6=$ADDR6
+
+# One line to the host, whole even when several processes write.
+report() {
+	flock /rpma/vm/init.sh printf '%s\n' "$*" >&7
+}
+
+# cue WORD...: asks the host to act, and prints its answer.
+#   cue set KEY [VALUE]   tell the others
+#   cue wait KEY          until somebody set it; answers VALUE
+#   cue kill MACHINE      cut its power
+#   cue start MACHINE     switch it on again
+cue() {
+	local answer
+	report "cue $*"
+	IFS= read -r answer <&7
+	printf '%s\n' "$answer"
+}
+
+# A line on the console, so that a kernel report can be told apart by place.
+mark() { echo "<4>rpma-test: $*" >/dev/kmsg; }
+
+# setup_rdma [LINK]: an rxe device on LINK, default a dummy for loopback. The
+# MTU gives rxe an active MTU of 4096.
+setup_rdma() {
+	local link=${1:-dummy0} module
+	for module in ib_core ib_uverbs rdma_cm rdma_ucm rdma_rxe crc32_generic; do
+		modprobe -q "$module" || true
+	done
+	if [ "$link" = dummy0 ]; then ip link add dummy0 type dummy; else modprobe -q virtio_net || true; fi
+	ip link set "$link" mtu 4200 up
+	ip addr add "$ADDR4/24" dev "$link"
+	ip addr add "$ADDR6/64" dev "$link" nodad
+	rdma link add rxe0 type rxe netdev "$link"
+}
+
+# The effect of our udev rule: the group rdma may use the device.
+setup_node() {
+	chgrp rdma /dev/rpma
+	chmod 660 /dev/rpma
+}
+
+load_rpma() {
+	insmod "${1:-/rpma/rpma.ko}"
+	[ -c /dev/rpma ]
+	setup_node
+}
+
+setup_all() {
+	setup_rdma "$@"
+	load_rpma
+}
+
+# as_tester COMMAND...: as an ordinary user of group rdma.
+as_tester() {
+	setpriv --reuid tester --regid tester --init-groups --reset-env \
+		env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" \
+		RPMA_TEST_ADDR4="$RPMA_TEST_ADDR4" RPMA_TEST_ADDR6="$RPMA_TEST_ADDR6" "$@"
+}
+
+# run_test NAME [USER [SECONDS [ARG...]]]: a test program, its KTAP to the
+# host. USER: root, tester, or tester-alone (an ordinary user on a machine
+# without /dev/infiniband).
+run_test() {
+	local name=$1 user=${2:-root} seconds=${3:-120} status=0 command begin=$SECONDS
+	shift; shift || true; shift || true
+	case $user in
+	root) command=() ;;
+	*) command=(as_tester) ;;
+	esac
+	if [ "$user" = tester-alone ]; then mv /dev/infiniband /dev/.infiniband; fi
+	mark "$name"
+	report "begin $name"
+	"${command[@]}" timeout -k 5 "$seconds" "/rpma/tests/$name" "$@" </dev/null 2>&1 |
+		while IFS= read -r line; do report "tap $line"; done
+	status=${PIPESTATUS[0]}
+	report "end $name $status $((SECONDS - begin))"
+	if [ "$user" = tester-alone ]; then mv /dev/.infiniband /dev/infiniband; fi
+	return "$status"
+}
+
+# The NVDIMM of a powercut machine as /dev/dax0.0. The namespace is made once
+# and found again after the power came back.
+setup_dax() {
+	local module
+	for module in nfit nd_pmem dax_pmem device_dax; do modprobe -q "$module" || true; done
+	if ! [ -c /dev/dax0.0 ]; then
+		ndctl create-namespace -f -e namespace0.0 -m devdax >/dev/null
+	fi
+	[ -c /dev/dax0.0 ]
+	chgrp rdma /dev/dax0.0
+	chmod 660 /dev/dax0.0
+}
+
+# mount_out: /out is a directory of the host, DIR/out of this machine.
+mount_out() {
+	local module
+	for module in 9p 9pnet_virtio; do modprobe -q "$module" || true; done
+	mkdir -p /tmp/out
+	mount -t 9p -o trans=virtio,version=9p2000.L out /tmp/out
+}
+
+# Called by init.sh after the script: on a kernel with kmemleak nothing may be
+# left, also after the module has gone. Objects younger than five seconds are
+# not looked at, and the first scan may see what the second one finds.
+finish() {
+	local leaks=/sys/kernel/debug/kmemleak
+	if grep -q '^rpma ' /proc/modules && ! rmmod rpma; then
+		report 'out rmmod rpma failed'
+		return 1
+	fi
+	[ -e "$leaks" ] || return 0
+	sleep 6
+	echo scan >"$leaks"
+	echo scan >"$leaks"
+	! grep -a . "$leaks" >/dev/console
+}
