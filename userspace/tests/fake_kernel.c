@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* See fake_kernel.h. All queues share one ring. */
+#include <errno.h>
+#include <string.h>
+
+#include "fake_kernel.h"
+
+struct fake_kernel fake;
+
+static struct {
+	struct rpma_cq_ring head;
+	struct rpma_completion entries[FAKE_RING_ENTRIES];
+} ring = {
+	.head.entries = FAKE_RING_ENTRIES,
+	.head.entry_size = sizeof(struct rpma_completion),
+	.head.first_offset = sizeof(struct rpma_cq_ring),
+};
+
+static uint32_t head;
+static struct rpma_completion unpolled[FAKE_RING_ENTRIES];
+static uint32_t nr_unpolled;
+
+void fake_reset(void)
+{
+	struct fake_kernel left = fake;
+
+	memset(&fake, 0, sizeof(fake));
+	fake.fds = left.fds;
+	fake.peers = left.peers;
+	fake.mrs = left.mrs;
+	fake.maps = left.maps;
+	fake_ring_start(0);
+}
+
+void fake_ring_start(uint32_t nr)
+{
+	head = nr;
+	ring.head.tail = nr;
+	nr_unpolled = 0;
+}
+
+void fake_complete(const struct rpma_completion *completion)
+{
+	ring.entries[ring.head.tail % FAKE_RING_ENTRIES] = *completion;
+	__atomic_store_n(&ring.head.tail, ring.head.tail + 1, __ATOMIC_RELEASE);
+}
+
+void fake_complete_on_poll(const struct rpma_completion *completion)
+{
+	unpolled[nr_unpolled++] = *completion;
+}
+
+uint32_t fake_ring_room(void)
+{
+	return FAKE_RING_ENTRIES - (ring.head.tail - __atomic_load_n(&head, __ATOMIC_ACQUIRE));
+}
+
+/* Descriptors that are nobody's. */
+static int new_fd(int ret)
+{
+	if (ret)
+		return ret;
+	return 100000 + __atomic_add_fetch(&fake.fds, 1, __ATOMIC_RELAXED);
+}
+
+const char *kernel_device_path(void)
+{
+	return "/dev/rpma";
+}
+
+int kernel_open(void)
+{
+	return new_fd(fake.open_ret);
+}
+
+void kernel_close(int fd)
+{
+	(void)fd;
+	__atomic_sub_fetch(&fake.fds, 1, __ATOMIC_RELAXED);
+}
+
+int kernel_query(int fd, struct rpma_ioc_query *query)
+{
+	(void)fd;
+	memset(query, 0, sizeof(*query));
+	query->out_max_queue_size = FAKE_MAX_QUEUE_SIZE;
+	return 0;
+}
+
+int kernel_device_query(int fd, uint32_t position, struct rpma_ioc_device_query *query)
+{
+	(void)fd;
+	if (position > 1)
+		return -ENOENT;
+	memset(query, 0, sizeof(*query));
+	query->out_device = 7 + position;
+	strcpy((char *)query->out_name, position ? "rxe1" : "rxe0");
+	return 0;
+}
+
+/* Device 8 has the address 127.0.0.2, device 7 all others. */
+int kernel_device_resolve(int fd, const struct sockaddr *addr, socklen_t len, bool remote,
+			  uint32_t timeout_ms, uint32_t *device)
+{
+	(void)fd;
+	(void)remote;
+	(void)timeout_ms;
+	if (fake.resolve_ret)
+		return fake.resolve_ret;
+	*device = len >= 8 && ((const unsigned char *)addr)[7] == 2 ? 8 : 7;
+	return 0;
+}
+
+int kernel_peer_create(int fd, struct rpma_ioc_peer_create *peer)
+{
+	(void)fd;
+	if (fake.peer_create_ret)
+		return fake.peer_create_ret;
+	peer->out_peer = 11;
+	peer->out_flush_method = RPMA_FLUSH_METHOD_READ;
+	fake.peers++;
+	return 0;
+}
+
+int kernel_peer_destroy(int fd, uint32_t id)
+{
+	(void)fd;
+	(void)id;
+	fake.peers -= !fake.peer_destroy_ret;
+	return fake.peer_destroy_ret;
+}
+
+int kernel_mr_reg(int fd, struct rpma_ioc_mr_reg *mr)
+{
+	(void)fd;
+	fake.mr_reg = *mr;
+	if (fake.mr_reg_ret)
+		return fake.mr_reg_ret;
+	mr->out_mr = 21;
+	mr->out_rkey = 0xa1b2c3d4;
+	fake.mrs++;
+	return 0;
+}
+
+int kernel_mr_destroy(int fd, uint32_t id)
+{
+	(void)fd;
+	(void)id;
+	fake.mrs -= !fake.mr_destroy_ret;
+	return fake.mr_destroy_ret;
+}
+
+int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_bytes)
+{
+	(void)fd;
+	(void)peer;
+	fake.cq_entries[1] = fake.cq_entries[0];
+	fake.cq_entries[0] = entries;
+	fake.cqs++;
+	*ring_bytes = sizeof(ring);
+	return new_fd(fake.cq_create_ret);
+}
+
+int kernel_cq_map(int cq_fd, size_t ring_bytes, const struct rpma_cq_ring **r, uint32_t **h)
+{
+	(void)cq_fd;
+	(void)ring_bytes;
+	if (fake.cq_map_ret)
+		return fake.cq_map_ret;
+	*r = &ring.head;
+	*h = &head;
+	__atomic_add_fetch(&fake.maps, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void kernel_cq_unmap(const struct rpma_cq_ring *r, size_t ring_bytes, uint32_t *h)
+{
+	(void)r;
+	(void)ring_bytes;
+	(void)h;
+	__atomic_sub_fetch(&fake.maps, 1, __ATOMIC_RELAXED);
+}
+
+int kernel_cq_poll(int cq_fd)
+{
+	uint32_t i;
+
+	(void)cq_fd;
+	__atomic_add_fetch(&fake.polls, 1, __ATOMIC_RELAXED);
+	if (fake.cq_poll_ret)
+		return fake.cq_poll_ret;
+	for (i = 0; i < nr_unpolled; i++)
+		fake_complete(&unpolled[i]);
+	nr_unpolled = 0;
+	return FAKE_RING_ENTRIES - fake_ring_room();
+}
+
+int kernel_cq_wait(int cq_fd)
+{
+	(void)cq_fd;
+	return fake.cq_wait_ret;
+}
+
+int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)
+{
+	(void)fd;
+	(void)peer;
+	(void)addr;
+	(void)len;
+	return new_fd(fake.listen_ret);
+}
+
+int kernel_ep_wait(int ep_fd)
+{
+	(void)ep_fd;
+	return fake.ep_wait_ret;
+}
+
+int kernel_ep_take(int fd, int ep_fd, const struct rpma_conn_queues *queues)
+{
+	(void)fd;
+	(void)ep_fd;
+	fake.queues = *queues;
+	return new_fd(fake.take_ret);
+}
+
+int kernel_conn_create(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len,
+		       uint32_t timeout_ms, const struct rpma_conn_queues *queues)
+{
+	(void)fd;
+	(void)peer;
+	(void)addr;
+	(void)len;
+	fake.queues = *queues;
+	fake.timeout_ms = timeout_ms;
+	return new_fd(fake.conn_create_ret);
+}
+
+static int handshake(const void *private_data, size_t len, bool accepted)
+{
+	fake.handshake_len = len;
+	if (len && len <= sizeof(fake.handshake_data))
+		memcpy(fake.handshake_data, private_data, len);
+	fake.accepted = accepted;
+	return fake.handshake_ret;
+}
+
+int kernel_conn_connect(int fd, int conn_fd, const void *private_data, size_t len)
+{
+	(void)fd;
+	(void)conn_fd;
+	return handshake(private_data, len, false);
+}
+
+int kernel_conn_accept(int fd, int conn_fd, const void *private_data, size_t len)
+{
+	(void)fd;
+	(void)conn_fd;
+	return handshake(private_data, len, true);
+}
+
+int kernel_conn_disconnect(int fd, int conn_fd, uint32_t linger_ms)
+{
+	(void)fd;
+	(void)conn_fd;
+	fake.linger_ms = linger_ms;
+	return fake.disconnect_ret;
+}
+
+int kernel_conn_query(int fd, int conn_fd, struct rpma_ioc_conn_query *query)
+{
+	(void)fd;
+	(void)conn_fd;
+	if (fake.query_ret)
+		return fake.query_ret;
+	memset(query, 0, sizeof(*query));
+	query->out_qp_num = 0x123;
+	query->out_private_data_len = fake.private_data_len;
+	if (fake.private_data_len)
+		memcpy(query->out_private_data, fake.private_data, fake.private_data_len);
+	return 0;
+}
+
+int kernel_conn_direct_write(int fd, int conn_fd, bool direct_write)
+{
+	(void)fd;
+	(void)conn_fd;
+	fake.direct_write = direct_write;
+	return fake.modify_ret;
+}
+
+int kernel_conn_event(int conn_fd, struct rpma_event *event)
+{
+	(void)conn_fd;
+	if (!fake.event.type)
+		return fake.event_ret;
+	*event = fake.event;
+	fake.event.type = 0;
+	return 1;
+}
+
+int kernel_post(int conn_fd, const struct rpma_request *request)
+{
+	(void)conn_fd;
+	fake.request = *request;
+	fake.posts++;
+	return fake.post_ret;
+}
+
+int kernel_flush(int conn_fd, struct rpma_ioc_flush *flush)
+{
+	(void)conn_fd;
+	fake.flush = *flush;
+	fake.posts++;
+	return fake.post_ret;
+}

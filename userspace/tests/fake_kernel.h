@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A make-believe /dev/rpma behind kernel.h: it notes what it was asked, says
+ * what it was told to, and counts what it handed out.
+ */
+#ifndef TESTS_FAKE_KERNEL_H
+#define TESTS_FAKE_KERNEL_H
+
+#include "kernel.h"
+
+#define FAKE_RING_ENTRIES 16
+#define FAKE_MAX_QUEUE_SIZE 4096
+
+struct fake_kernel {
+	/* what the next calls return; 0 is success, else a negative errno */
+	int open_ret, resolve_ret, peer_create_ret, peer_destroy_ret, mr_reg_ret, mr_destroy_ret;
+	int cq_create_ret, cq_map_ret, cq_poll_ret, cq_wait_ret;
+	int listen_ret, ep_wait_ret, take_ret, conn_create_ret, handshake_ret, disconnect_ret;
+	int query_ret, modify_ret, post_ret;
+	/* the connection event to read next; type 0: event_ret */
+	struct rpma_event event;
+	int event_ret;
+	/* what the other side sent */
+	const void *private_data;
+	uint32_t private_data_len;
+
+	/* what was asked for last */
+	struct rpma_ioc_mr_reg mr_reg;
+	struct rpma_request request;
+	struct rpma_ioc_flush flush;
+	struct rpma_conn_queues queues;
+	uint32_t timeout_ms;
+	uint32_t cq_entries[2];		/* of the last two queues, newest first */
+	size_t handshake_len;
+	char handshake_data[RPMA_PRIVATE_DATA_MAX];
+	bool accepted;
+	bool direct_write;
+	uint32_t linger_ms;
+	int posts, polls, cqs;
+
+	/* what is still there */
+	int fds, peers, mrs, maps;
+};
+
+extern struct fake_kernel fake;
+
+/* Forgets all but the counts of what is still there. */
+void fake_reset(void);
+
+/* The ring of all queues starts to count completions at @nr. */
+void fake_ring_start(uint32_t nr);
+
+/* Completions go to the ring, or wait until the queue is polled. */
+void fake_complete(const struct rpma_completion *completion);
+void fake_complete_on_poll(const struct rpma_completion *completion);
+
+/* How much room the ring has. */
+uint32_t fake_ring_room(void);
+
+#endif /* TESTS_FAKE_KERNEL_H */
