@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: the adapter's queue, and the ring the user reads.
+ *
+ * Who wants completions fetches them: whoever polls, reads, waits, or finds
+ * no room to post. The adapter is asked for an interrupt only by one who goes
+ * to sleep, and the interrupt only wakes: some providers raise it with their
+ * queue locked, so fetching there would deadlock.
+ *
+ * Nothing is ever dropped, because a request takes a place in the ring before
+ * it is posted and keeps it until its completion was read (or was silent):
+ *
+ *   held (in flight) + unread (tail - head) <= entries
+ */
+
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "cq.h"
+
+static const struct file_operations rpma_cq_fops;
+
+/* Some provider calls this under its own lock: it may only wake. */
+static void rpma_cq_interrupt(struct ib_cq *ibcq, void *context)
+{
+	struct rpma_cq *cq = context;
+
+	wake_up(&cq->wait);
+}
+
+static void rpma_cq_async_event(struct ib_event *event, void *context)
+{
+	struct rpma_cq *cq = context;
+
+	/* Cannot happen while places are counted right. */
+	pr_err_ratelimited("rpma: completion queue %d: %s\n",
+			   event->element.cq->cqe, ib_event_msg(event->event));
+	wake_up(&cq->wait);
+}
+
+/* ---- places and the ring ---- */
+
+/* Also reads what the user wrote: anything out of order counts as nothing. */
+static u32 rpma_cq_unread(struct rpma_cq *cq)
+{
+	u32 head = READ_ONCE(cq->head);
+	u32 claimed = READ_ONCE(*cq->user_head);
+	u32 tail = READ_ONCE(cq->tail);
+
+	if (claimed - head <= tail - head) {
+		WRITE_ONCE(cq->head, claimed);
+		head = claimed;
+	}
+	return tail - head;
+}
+
+/* ORDER: take the place, then look at the tail. Pairs with rpma_cq_push(). */
+bool rpma_cq_hold(struct rpma_cq *cq)
+{
+	u32 held = atomic_inc_return(&cq->held);
+
+	if (held + rpma_cq_unread(cq) <= cq->entries)
+		return true;
+	atomic_dec(&cq->held);
+	return false;
+}
+
+void rpma_cq_unhold(struct rpma_cq *cq)
+{
+	atomic_dec(&cq->held);
+}
+
+void rpma_cq_push(struct rpma_cq *cq, const struct rpma_completion *completion)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->slots[cq->tail & (cq->entries - 1)] = *completion;
+	WRITE_ONCE(cq->tail, cq->tail + 1);
+	/* ORDER: entry before tail. Pairs with the reader's load-acquire. */
+	smp_store_release(&cq->ring->tail, cq->tail);
+	/* ORDER: tail before the place is free. Pairs with rpma_cq_hold(). */
+	smp_mb__before_atomic();
+	atomic_dec(&cq->held);
+}
+
+int rpma_cq_commit(struct rpma_cq *cq, u32 entries)
+{
+	if (atomic_inc_return(&cq->nr_qps) > RPMA_CQ_MAX_QPS)
+		goto err_dec;
+	if (atomic_add_return(entries, &cq->committed) <= cq->entries)
+		return 0;
+	atomic_sub(entries, &cq->committed);
+err_dec:
+	atomic_dec(&cq->nr_qps);
+	return -ENOSPC;
+}
+
+void rpma_cq_uncommit(struct rpma_cq *cq, u32 entries)
+{
+	atomic_sub(entries, &cq->committed);
+	atomic_dec(&cq->nr_qps);
+}
+
+/* ---- fetching and waiting ---- */
+
+static void rpma_cq_fetch_locked(struct rpma_cq *cq)
+{
+	bool some = false;
+	int i, nr;
+
+	lockdep_assert_held(&cq->lock);
+	if (!cq->ibcq)
+		return;
+	while ((nr = ib_poll_cq(cq->ibcq, RPMA_CQ_BATCH, cq->wc)) > 0) {
+		for (i = 0; i < nr; i++)
+			cq->wc[i].wr_cqe->done(cq->ibcq, &cq->wc[i]);
+		some = true;
+		if (nr < RPMA_CQ_BATCH)
+			break;
+	}
+	if (some && wq_has_sleeper(&cq->wait))
+		wake_up(&cq->wait);
+}
+
+void rpma_cq_fetch(struct rpma_cq *cq)
+{
+	spin_lock(&cq->lock);
+	rpma_cq_fetch_locked(cq);
+	spin_unlock(&cq->lock);
+}
+
+/* ORDER: arm, then fetch. What comes after the fetch raises an interrupt. */
+void rpma_cq_arm(struct rpma_cq *cq)
+{
+	spin_lock(&cq->lock);
+	if (cq->ibcq)
+		ib_req_notify_cq(cq->ibcq, IB_CQ_NEXT_COMP);
+	rpma_cq_fetch_locked(cq);
+	spin_unlock(&cq->lock);
+}
+
+int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
+		  unsigned int state, long timeout)
+{
+	DEFINE_WAIT(wait);
+	int ret = 0;
+
+	for (;;) {
+		prepare_to_wait(&cq->wait, &wait, state);
+		rpma_cq_arm(cq);
+		if (cond(arg))
+			break;
+		if (signal_pending_state(state, current)) {
+			ret = -ERESTARTSYS;
+			break;
+		}
+		if (!timeout) {
+			ret = -ETIME;
+			break;
+		}
+		timeout = schedule_timeout(timeout);
+	}
+	finish_wait(&cq->wait, &wait);
+	return ret;
+}
+
+static bool rpma_cq_is_gone(struct rpma_cq *cq)
+{
+	return READ_ONCE(cq->ring->gone);
+}
+
+/* As a completion channel would have it: some came since the last wait. */
+static bool rpma_cq_has_event(struct rpma_cq *cq)
+{
+	return READ_ONCE(cq->tail) != READ_ONCE(cq->event_mark) ||
+	       rpma_cq_unread(cq);
+}
+
+static bool rpma_cq_has_event_or_gone(void *arg)
+{
+	return rpma_cq_has_event(arg) || rpma_cq_is_gone(arg);
+}
+
+static bool rpma_cq_has_unread_or_gone(void *arg)
+{
+	return rpma_cq_unread(arg) || rpma_cq_is_gone(arg);
+}
+
+/* ---- birth and death ---- */
+
+static void rpma_cq_hw_revoke(struct rpma_hw *hw)
+{
+	struct rpma_cq *cq = container_of(hw, struct rpma_cq, hw);
+	struct ib_cq *ibcq;
+
+	spin_lock(&cq->lock);
+	rpma_cq_fetch_locked(cq);
+	ibcq = cq->ibcq;
+	cq->ibcq = NULL;
+	spin_unlock(&cq->lock);
+
+	ib_destroy_cq(ibcq);
+	WRITE_ONCE(cq->ring->gone, 1);
+	wake_up(&cq->wait);
+}
+
+static void rpma_cq_release_ref(struct kref *ref)
+{
+	struct rpma_cq *cq = container_of(ref, struct rpma_cq, ref);
+	struct file *ctx_file = cq->ctx->file;
+
+	rpma_hw_off(&cq->hw);
+	vfree(cq->ring);
+	vfree(cq->user_head);
+	rpma_peer_put(cq->peer);
+	rpma_ctx_uncharge(cq->ctx, RPMA_QUOTA_CQS, 1);
+	kfree(cq);
+	/* Taken in rpma_cq_create_ioctl(). */
+	fput(ctx_file);
+}
+
+void rpma_cq_put(struct rpma_cq *cq)
+{
+	kref_put(&cq->ref, rpma_cq_release_ref);
+}
+
+struct rpma_cq *rpma_cq_get(struct rpma_ctx *ctx, int fd)
+{
+	struct file *file = fget(fd);
+	struct rpma_cq *cq = NULL;
+
+	if (!file)
+		return NULL;
+	if (file->f_op == &rpma_cq_fops) {
+		cq = file->private_data;
+		if (cq->ctx == ctx)
+			kref_get(&cq->ref);
+		else
+			cq = NULL;
+	}
+	fput(file);
+	return cq;
+}
+
+static int rpma_cq_alloc_ring(struct rpma_cq *cq, u32 entries)
+{
+	cq->entries = roundup_pow_of_two(entries);
+	cq->ring_bytes = PAGE_ALIGN(sizeof(*cq->ring) +
+				    cq->entries * sizeof(*cq->slots));
+	cq->ring = vmalloc_user(cq->ring_bytes);
+	cq->user_head = vmalloc_user(PAGE_SIZE);
+	if (!cq->ring || !cq->user_head)
+		return -ENOMEM;
+	cq->slots = (struct rpma_completion *)(cq->ring + 1);
+	cq->ring->entries = cq->entries;
+	cq->ring->entry_size = sizeof(*cq->slots);
+	cq->ring->first_offset = sizeof(*cq->ring);
+	return 0;
+}
+
+static int rpma_cq_build(struct rpma_cq *cq)
+{
+	struct rpma_device *dev = cq->peer->dev;
+	struct ib_cq_init_attr attr = {
+		.cqe = cq->entries + min_t(u32, cq->entries, RPMA_CQ_MAX_QPS),
+	};
+	struct ib_cq *ibcq;
+
+	if (!rpma_device_begin(dev))
+		return -ENODEV;
+	attr.cqe = min_t(u32, attr.cqe, dev->ibdev->attrs.max_cqe);
+	ibcq = ib_create_cq(dev->ibdev, rpma_cq_interrupt, rpma_cq_async_event,
+			    cq, &attr);
+	if (!IS_ERR(ibcq)) {
+		cq->ibcq = ibcq;
+		cq->hw.revoke = rpma_cq_hw_revoke;
+		rpma_hw_on(&cq->hw, dev, RPMA_HW_CQ);
+	}
+	rpma_device_end(dev);
+	return PTR_ERR_OR_ZERO(ibcq);
+}
+
+static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
+				      u32 entries)
+{
+	struct rpma_cq *cq;
+	int ret;
+
+	ret = rpma_ctx_charge(ctx, RPMA_QUOTA_CQS, 1);
+	if (ret)
+		return ERR_PTR(ret);
+	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	if (!cq) {
+		ret = -ENOMEM;
+		goto err_uncharge;
+	}
+	cq->peer = rpma_peer_get(ctx, peer_id);
+	if (!cq->peer) {
+		ret = -ENOENT;
+		goto err_free;
+	}
+	kref_init(&cq->ref);
+	spin_lock_init(&cq->lock);
+	mutex_init(&cq->read_lock);
+	init_waitqueue_head(&cq->wait);
+	cq->ctx = ctx;
+	get_file(ctx->file);
+
+	/* From here on the last put undoes what was done. */
+	ret = rpma_cq_alloc_ring(cq, entries);
+	if (!ret)
+		ret = rpma_cq_build(cq);
+	if (ret) {
+		rpma_cq_put(cq);
+		return ERR_PTR(ret);
+	}
+	return cq;
+
+err_free:
+	kfree(cq);
+err_uncharge:
+	rpma_ctx_uncharge(ctx, RPMA_QUOTA_CQS, 1);
+	return ERR_PTR(ret);
+}
+
+int rpma_cq_create_ioctl(struct rpma_ucmd *ucmd)
+{
+	struct rpma_ioc_cq_create *cmd = ucmd->cmd;
+	struct rpma_ctx *ctx = ucmd->owner;
+	struct rpma_cq *cq;
+	struct file *file;
+	int fd, ret;
+
+	if (cmd->flags || cmd->__reserved)
+		return -EOPNOTSUPP;
+	if (!cmd->entries || cmd->entries > rpma_max_queue_size())
+		return -EINVAL;
+	cq = rpma_cq_create(ctx, cmd->peer, cmd->entries);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		ret = fd;
+		goto err_put_cq;
+	}
+	cmd->out_fd = fd;
+	cmd->out_entries = cq->entries;
+	cmd->out_ring_bytes = cq->ring_bytes;
+	ret = rpma_ucmd_respond(ucmd);
+	if (ret)
+		goto err_put_fd;
+	file = anon_inode_getfile("[rpma_cq]", &rpma_cq_fops, cq, O_RDWR);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		goto err_put_fd;
+	}
+	fd_install(fd, file);
+	return 0;
+
+err_put_fd:
+	put_unused_fd(fd);
+err_put_cq:
+	rpma_cq_put(cq);
+	return ret;
+}
+
+/* ---- the descriptor ---- */
+
+static int rpma_cq_poll_ioctl(struct rpma_ucmd *ucmd)
+{
+	struct rpma_cq *cq = ucmd->owner;
+
+	rpma_cq_fetch(cq);
+	return rpma_cq_unread(cq);
+}
+
+static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
+{
+	int ret;
+
+	rpma_cq_fetch(cq);
+	if (!rpma_cq_has_event_or_gone(cq)) {
+		if (nonblock)
+			return -EAGAIN;
+		ret = rpma_cq_sleep(cq, rpma_cq_has_event_or_gone, cq,
+				    TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
+		if (ret)
+			return ret;
+	}
+	if (!rpma_cq_has_event(cq))
+		return -ENODEV;
+	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->tail));
+	return rpma_cq_unread(cq);
+}
+
+static const struct rpma_ioctl_op rpma_cq_ioctls[] = {
+	{ .number = RPMA_IOC_CQ_POLL, .execute = rpma_cq_poll_ioctl },
+};
+
+static long rpma_cq_fops_ioctl(struct file *file, unsigned int number,
+			       unsigned long arg)
+{
+	/* Needs the file: only it knows O_NONBLOCK. */
+	if (number == RPMA_IOC_CQ_WAIT)
+		return arg ? -EINVAL : rpma_cq_wait(file->private_data,
+						    file->f_flags & O_NONBLOCK);
+	return rpma_ioctl_dispatch(rpma_cq_ioctls, ARRAY_SIZE(rpma_cq_ioctls),
+				   file->private_data, number, arg);
+}
+
+/* The reader's count is the user's page: what is read here moves it there. */
+static ssize_t rpma_cq_copy(struct rpma_cq *cq, char __user *buf, u32 want)
+{
+	u32 nr = min(rpma_cq_unread(cq), want);
+	u32 head = READ_ONCE(cq->head);
+	u32 i;
+
+	/* ORDER: tail (in unread) before entries. Pairs with rpma_cq_push(). */
+	smp_rmb();
+	for (i = 0; i < nr; i++) {
+		if (copy_to_user(buf + i * sizeof(*cq->slots),
+				 &cq->slots[(head + i) & (cq->entries - 1)],
+				 sizeof(*cq->slots)))
+			break;
+	}
+	if (!i && nr)
+		return -EFAULT;
+	/* ORDER: entries before head. Pairs with rpma_cq_hold(). */
+	smp_store_release(cq->user_head, head + i);
+	return i * sizeof(*cq->slots);
+}
+
+static ssize_t rpma_cq_fops_read(struct file *file, char __user *buf,
+				 size_t count, loff_t *ppos)
+{
+	struct rpma_cq *cq = file->private_data;
+	u32 want = min_t(size_t, count / sizeof(*cq->slots), cq->entries);
+	ssize_t ret;
+
+	if (!want)
+		return -EINVAL;
+	rpma_cq_fetch(cq);
+	for (;;) {
+		if (mutex_lock_interruptible(&cq->read_lock))
+			return -ERESTARTSYS;
+		ret = rpma_cq_copy(cq, buf, want);
+		mutex_unlock(&cq->read_lock);
+		if (ret)
+			return ret;
+		if (rpma_cq_is_gone(cq))
+			return -ENODEV;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = rpma_cq_sleep(cq, rpma_cq_has_unread_or_gone, cq,
+				    TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t rpma_cq_fops_poll(struct file *file, poll_table *table)
+{
+	struct rpma_cq *cq = file->private_data;
+	__poll_t mask = 0;
+
+	poll_wait(file, &cq->wait, table);
+	rpma_cq_arm(cq);
+	if (rpma_cq_has_event(cq))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (rpma_cq_is_gone(cq))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+static int rpma_cq_fops_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct rpma_cq *cq = file->private_data;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	unsigned long size = vma->vm_end - vma->vm_start;
+
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (offset == RPMA_CQ_OFF_HEAD && size == PAGE_SIZE)
+		return remap_vmalloc_range(vma, cq->user_head, 0);
+	if (offset != RPMA_CQ_OFF_RING || size > cq->ring_bytes)
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYWRITE);
+	return remap_vmalloc_range(vma, cq->ring, 0);
+}
+
+static int rpma_cq_fops_release(struct inode *inode, struct file *file)
+{
+	rpma_cq_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations rpma_cq_fops = {
+	.owner = THIS_MODULE,
+	.read = rpma_cq_fops_read,
+	.poll = rpma_cq_fops_poll,
+	.mmap = rpma_cq_fops_mmap,
+	.unlocked_ioctl = rpma_cq_fops_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = rpma_cq_fops_release,
+};

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One open /dev/rpma: its ids, and what it and its user may hold. */
+
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+
+#include "ctx.h"
+
+/*
+ * struct rpma_user - what one user holds over all its files
+ *
+ * Owned by the ctxs of that user: the last release frees it. On rpma_users
+ * while @ctxs is not 0; both change under rpma_users_lock.
+ */
+struct rpma_user {
+	struct list_head node;
+	kuid_t uid;
+	unsigned int ctxs;
+	atomic64_t used[RPMA_QUOTA_NR];
+};
+
+static LIST_HEAD(rpma_users);
+static DEFINE_MUTEX(rpma_users_lock);
+
+static ulong max_peers = 64;
+module_param(max_peers, ulong, 0644);
+MODULE_PARM_DESC(max_peers, "peers per open file");
+static ulong max_mrs = 16384;
+module_param(max_mrs, ulong, 0644);
+MODULE_PARM_DESC(max_mrs, "memory regions per open file");
+static ulong max_cqs = 4096;
+module_param(max_cqs, ulong, 0644);
+MODULE_PARM_DESC(max_cqs, "completion queues per open file");
+static ulong max_eps = 64;
+module_param(max_eps, ulong, 0644);
+MODULE_PARM_DESC(max_eps, "endpoints per open file");
+static ulong max_conns = 2048;
+module_param(max_conns, ulong, 0644);
+MODULE_PARM_DESC(max_conns, "connections per open file");
+static ulong max_pinned_mib = 64UL << 20;
+module_param(max_pinned_mib, ulong, 0644);
+MODULE_PARM_DESC(max_pinned_mib, "MiB in memory regions per open file");
+
+static ulong max_user_peers = 1024;
+module_param(max_user_peers, ulong, 0644);
+MODULE_PARM_DESC(max_user_peers, "peers per user");
+static ulong max_user_mrs = 65536;
+module_param(max_user_mrs, ulong, 0644);
+MODULE_PARM_DESC(max_user_mrs, "memory regions per user");
+static ulong max_user_cqs = 8192;
+module_param(max_user_cqs, ulong, 0644);
+MODULE_PARM_DESC(max_user_cqs, "completion queues per user");
+static ulong max_user_eps = 256;
+module_param(max_user_eps, ulong, 0644);
+MODULE_PARM_DESC(max_user_eps, "endpoints per user");
+static ulong max_user_conns = 4096;
+module_param(max_user_conns, ulong, 0644);
+MODULE_PARM_DESC(max_user_conns, "connections per user");
+static ulong max_user_pinned_mib = 64UL << 20;
+module_param(max_user_pinned_mib, ulong, 0644);
+MODULE_PARM_DESC(max_user_pinned_mib, "MiB in memory regions per user");
+
+static uint max_queue_size = 16384;
+module_param(max_queue_size, uint, 0644);
+MODULE_PARM_DESC(max_queue_size, "entries of a send, receive or completion queue");
+
+static const struct {
+	const ulong *ctx;
+	const ulong *user;
+	unsigned int shift;
+} rpma_quotas[RPMA_QUOTA_NR] = {
+	[RPMA_QUOTA_PEERS] = { &max_peers, &max_user_peers },
+	[RPMA_QUOTA_MRS] = { &max_mrs, &max_user_mrs },
+	[RPMA_QUOTA_CQS] = { &max_cqs, &max_user_cqs },
+	[RPMA_QUOTA_EPS] = { &max_eps, &max_user_eps },
+	[RPMA_QUOTA_CONNS] = { &max_conns, &max_user_conns },
+	[RPMA_QUOTA_PINNED] = { &max_pinned_mib, &max_user_pinned_mib, 20 },
+};
+
+u64 rpma_quota_limit(enum rpma_quota quota, bool per_user)
+{
+	const ulong *param = per_user ? rpma_quotas[quota].user :
+					rpma_quotas[quota].ctx;
+	u64 max = (u64)S64_MAX >> rpma_quotas[quota].shift;
+
+	return clamp_t(u64, READ_ONCE(*param), 1, max) << rpma_quotas[quota].shift;
+}
+
+u32 rpma_max_queue_size(void)
+{
+	return clamp(READ_ONCE(max_queue_size), 1U, 1U << 20);
+}
+
+static bool rpma_charge(atomic64_t *used, u64 amount, u64 limit)
+{
+	s64 old = atomic64_read(used);
+
+	do {
+		if (amount > limit || old > limit - amount)
+			return false;
+	} while (!atomic64_try_cmpxchg(used, &old, old + amount));
+	return true;
+}
+
+int rpma_ctx_charge(struct rpma_ctx *ctx, enum rpma_quota quota, u64 amount)
+{
+	if (!rpma_charge(&ctx->used[quota], amount,
+			 rpma_quota_limit(quota, false)))
+		return -EDQUOT;
+	if (!rpma_charge(&ctx->user->used[quota], amount,
+			 rpma_quota_limit(quota, true))) {
+		atomic64_sub(amount, &ctx->used[quota]);
+		return -EDQUOT;
+	}
+	return 0;
+}
+
+void rpma_ctx_uncharge(struct rpma_ctx *ctx, enum rpma_quota quota, u64 amount)
+{
+	atomic64_sub(amount, &ctx->used[quota]);
+	atomic64_sub(amount, &ctx->user->used[quota]);
+}
+
+/* Put in rpma_ctx_release(). */
+static struct rpma_user *rpma_user_get(kuid_t uid)
+{
+	struct rpma_user *user;
+
+	guard(mutex)(&rpma_users_lock);
+	list_for_each_entry(user, &rpma_users, node) {
+		if (uid_eq(user->uid, uid)) {
+			user->ctxs++;
+			return user;
+		}
+	}
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	user->ctxs = 1;
+	list_add(&user->node, &rpma_users);
+	return user;
+}
+
+static void rpma_user_put(struct rpma_user *user)
+{
+	guard(mutex)(&rpma_users_lock);
+	if (--user->ctxs)
+		return;
+	list_del(&user->node);
+	kfree(user);
+}
+
+int rpma_ctx_open(struct inode *inode, struct file *file)
+{
+	struct rpma_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+
+	if (!ctx)
+		return -ENOMEM;
+	ctx->user = rpma_user_get(current_fsuid());
+	if (!ctx->user) {
+		kfree(ctx);
+		return -ENOMEM;
+	}
+	ctx->file = file;
+	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	file->private_data = ctx;
+	return nonseekable_open(inode, file);
+}
+
+/*
+ * Every child descriptor holds this file, so only ids are left, and the only
+ * users among them are peers used by regions: regions first.
+ */
+int rpma_ctx_release(struct inode *inode, struct file *file)
+{
+	struct rpma_ctx *ctx = file->private_data;
+	struct rpma_object *obj;
+	unsigned long id;
+
+	xa_for_each(&ctx->objects, id, obj)
+		if (obj->ops->may_force)
+			rpma_object_destroy(ctx, id, true);
+	xa_for_each(&ctx->objects, id, obj)
+		WARN_ON(rpma_object_destroy(ctx, id, false));
+	xa_destroy(&ctx->objects);
+	rpma_user_put(ctx->user);
+	kfree(ctx);
+	return 0;
+}
+
+int rpma_object_reserve(struct rpma_ctx *ctx, struct rpma_object *obj,
+			const struct rpma_object_ops *ops)
+{
+	obj->ctx = ctx;
+	obj->ops = ops;
+	refcount_set(&obj->users, 1);
+	return xa_alloc(&ctx->objects, &obj->id, NULL, xa_limit_31b,
+			GFP_KERNEL_ACCOUNT);
+}
+
+void rpma_object_publish(struct rpma_object *obj)
+{
+	void *old = xa_store(&obj->ctx->objects, obj->id, obj, GFP_KERNEL);
+
+	/* The entry was reserved, so storing allocates nothing. */
+	WARN_ON(old);
+}
+
+void rpma_object_abort(struct rpma_object *obj)
+{
+	xa_erase(&obj->ctx->objects, obj->id);
+}
+
+/*
+ * The table's lock, not RCU: it makes "found" and "has a reference" one step,
+ * so objects are freed without a grace period.
+ */
+struct rpma_object *rpma_object_get(struct rpma_ctx *ctx, u32 id,
+				    const struct rpma_object_ops *ops)
+{
+	struct rpma_object *obj;
+
+	xa_lock(&ctx->objects);
+	obj = xa_load(&ctx->objects, id);
+	if (obj && obj->ops == ops)
+		refcount_inc(&obj->users);
+	else
+		obj = NULL;
+	xa_unlock(&ctx->objects);
+	return obj;
+}
+
+void rpma_object_put(struct rpma_object *obj)
+{
+	if (refcount_dec_and_test(&obj->users))
+		obj->ops->free(obj);
+}
+
+int rpma_object_destroy(struct rpma_ctx *ctx, u32 id, bool force)
+{
+	struct rpma_object *obj;
+	int ret = 0;
+
+	xa_lock(&ctx->objects);
+	obj = xa_load(&ctx->objects, id);
+	if (!obj)
+		ret = -ENOENT;
+	else if (force && !obj->ops->may_force)
+		ret = -EOPNOTSUPP;
+	else if (!force && refcount_read(&obj->users) != 1)
+		ret = -EBUSY;
+	else
+		__xa_erase(&ctx->objects, id);
+	xa_unlock(&ctx->objects);
+	if (ret)
+		return ret;
+
+	/* Hidden: nobody takes new references, and revoke needs none gone. */
+	obj->ops->revoke(obj);
+	rpma_object_put(obj);
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The methods by which a flush can travel. Knows ib_device, no rpma object. */
+#ifndef RPMA_FLUSH_H
+#define RPMA_FLUSH_H
+
+#include <rdma/ib_verbs.h>
+#include <uapi/linux/rpma.h>
+
+/**
+ * struct rpma_flush - one flush, already checked against its region
+ * @remote: the region
+ * @offset: start of the range in it
+ * @len: length of the range, may be 0
+ * @placement: one bit of enum rpma_flush_placement
+ * @sink: DMA address of 8 bytes of scratch memory
+ * @sink_lkey: its key
+ */
+struct rpma_flush {
+	const struct rpma_remote *remote;
+	u64 offset;
+	u64 len;
+	u32 placement;
+	u64 sink;
+	u32 sink_lkey;
+};
+
+/**
+ * struct rpma_flush_ops - one method: how to flush
+ * @id: RPMA_FLUSH_METHOD_x
+ * @name: for people
+ * @needs_direct_write: the remote adapter must write past the caches for
+ *	this method to reach the persistence domain
+ * @supported: can connections of this device use it?
+ * @build: make the work request; @sge is the one it may use
+ */
+struct rpma_flush_ops {
+	u32 id;
+	const char *name;
+	bool needs_direct_write;
+	bool (*supported)(const struct ib_device *ibdev);
+	void (*build)(const struct rpma_flush *flush, struct ib_rdma_wr *wr,
+		      struct ib_sge *sge);
+};
+
+/* Bytes a sink must have. */
+#define RPMA_FLUSH_SINK_SIZE 8
+
+/**
+ * rpma_flush_choose - the best method that a device supports
+ * @ibdev: the device
+ *
+ * Return: the method, never NULL.
+ */
+const struct rpma_flush_ops *rpma_flush_choose(const struct ib_device *ibdev);
+
+/**
+ * rpma_flush_methods - all methods that a device supports
+ * @ibdev: the device
+ *
+ * Return: bit (1 << RPMA_FLUSH_METHOD_x) for each.
+ */
+u32 rpma_flush_methods(const struct ib_device *ibdev);
+
+/**
+ * rpma_flush_mr_access - access bits that let others flush a region
+ * @ibdev: the device it will be registered on
+ * @access: enum rpma_access
+ *
+ * Grants both methods, whatever the peers will use, as far as the device
+ * knows them: REMOTE_READ for those that read, the flush bits for those that
+ * flush natively.
+ *
+ * Return: IB_ACCESS_x bits, 0 without a flush bit in @access.
+ */
+int rpma_flush_mr_access(const struct ib_device *ibdev, u32 access);
+
+/**
+ * rpma_flush_mr_methods - the methods that a registered region serves
+ * @ib_access: what it was registered with
+ * @placement: one bit of enum rpma_flush_placement
+ *
+ * Return: bit (1 << RPMA_FLUSH_METHOD_x) for each.
+ */
+u32 rpma_flush_mr_methods(int ib_access, u32 placement);
+
+/**
+ * rpma_flush_is_claimed - does the device say it knows IBA FLUSH?
+ * @ibdev: the device
+ */
+bool rpma_flush_is_claimed(const struct ib_device *ibdev);
+
+#endif /* RPMA_FLUSH_H */

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A queue pair: post, complete, drain, abort.
+ *
+ * A queue of slots has one producer, the poster under qp->lock, and one
+ * consumer, the completion under cq->lock: tail and head need no lock in
+ * common. Posting takes a slot, a place in the completion queue and a
+ * reference to the region at once, or says EAGAIN. A slot comes back when its
+ * request completes; an unsignaled one when a later one does. So that this
+ * happens in a stream that never asks for a completion, every few requests
+ * are signaled on the wire without the user hearing of it, and a marker, a
+ * WRITE of no bytes, fetches the last ones when somebody must know.
+ */
+
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "qp.h"
+
+/* The wire signals at least this often: a quarter of the queue, 16 at most. */
+#define RPMA_QP_SIGNAL_MAX 16
+
+/* How long an adapter may take to hand back the requests of a dead queue. */
+#define RPMA_QP_STOP_TIMEOUT (2 * HZ)
+
+/* ---- completion, under cq->lock ---- */
+
+/* The one place where IB's "flushed" becomes our "aborted": same number. */
+static_assert((int)RPMA_STATUS_ABORTED == (int)IB_WC_WR_FLUSH_ERR);
+
+static void rpma_wr_finish(struct rpma_wr *wr, struct rpma_cq *cq,
+			   const struct rpma_completion *completion)
+{
+	rpma_wr_put(wr);
+	if (completion->status != RPMA_STATUS_SUCCESS || wr->signaled)
+		rpma_cq_push(cq, completion);
+	else
+		rpma_cq_unhold(cq);
+}
+
+static void rpma_wr_answer(struct rpma_wr *wr, u32 status,
+			   struct rpma_completion *completion)
+{
+	*completion = (struct rpma_completion) {
+		.context = wr->context,
+		.len = status == RPMA_STATUS_SUCCESS ? wr->len : 0,
+		.status = status,
+		.op = wr->op,
+		.method = wr->method,
+		.qp_num = wr->qp->qp_num,
+	};
+}
+
+static void rpma_queue_advance(struct rpma_queue *q)
+{
+	/* ORDER: done with the slot, then head. Pairs with _is_full(). */
+	smp_store_release(&q->head, q->head + 1);
+}
+
+static struct rpma_wr *rpma_queue_slot(struct rpma_queue *q, u64 pos)
+{
+	return &q->slots[pos & q->mask];
+}
+
+static void rpma_queue_finish_until(struct rpma_queue *q, u64 pos, u32 status)
+{
+	struct rpma_completion completion;
+	struct rpma_wr *wr;
+
+	while (q->head != pos) {
+		wr = rpma_queue_slot(q, q->head);
+		rpma_wr_answer(wr, status, &completion);
+		rpma_wr_finish(wr, q->cq, &completion);
+		rpma_queue_advance(q);
+	}
+}
+
+static void rpma_qp_send_done(struct ib_cq *ibcq, struct ib_wc *wc)
+{
+	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
+	struct rpma_queue *sq = &wr->qp->sq;
+	struct rpma_completion completion;
+
+	/* Those before it had no signal and did not fail. */
+	rpma_queue_finish_until(sq, wr->pos, RPMA_STATUS_SUCCESS);
+	rpma_wr_answer(wr, wc->status, &completion);
+	completion.vendor_err = wc->status ? wc->vendor_err : 0;
+	rpma_wr_finish(wr, sq->cq, &completion);
+	rpma_queue_advance(sq);
+}
+
+static void rpma_qp_recv_done(struct ib_cq *ibcq, struct ib_wc *wc)
+{
+	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
+	struct rpma_queue *rq = &wr->qp->rq;
+	struct rpma_completion completion;
+
+	rpma_wr_answer(wr, wc->status, &completion);
+	if (wc->status != IB_WC_SUCCESS) {
+		completion.vendor_err = wc->vendor_err;
+	} else {
+		completion.len = wc->byte_len;
+		if (wc->wc_flags & IB_WC_WITH_IMM) {
+			completion.flags |= RPMA_COMPLETION_F_IMM;
+			completion.imm_data = (__force u32)wc->ex.imm_data;
+		}
+		if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+			completion.flags |= RPMA_COMPLETION_F_RDMA;
+	}
+	rpma_wr_finish(wr, rq->cq, &completion);
+	rpma_queue_advance(rq);
+}
+
+static void rpma_qp_marker_done(struct ib_cq *ibcq, struct ib_wc *wc)
+{
+	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
+	struct rpma_qp *qp = wr->qp;
+
+	/* If it failed, those before it say themselves how they ended. */
+	if (wc->status == IB_WC_SUCCESS)
+		rpma_queue_finish_until(&qp->sq, wr->pos, RPMA_STATUS_SUCCESS);
+	/* ORDER: done with the marker. Pairs with rpma_qp_mark(). */
+	smp_store_release(&qp->marker_busy, false);
+}
+
+/* ---- birth ---- */
+
+static int rpma_queue_init(struct rpma_queue *q, struct rpma_qp *qp,
+			   void (*done)(struct ib_cq *, struct ib_wc *))
+{
+	u32 nr = roundup_pow_of_two(max(q->size, 1U));
+	u32 i;
+
+	q->slots = kvcalloc(nr, sizeof(*q->slots), GFP_KERNEL_ACCOUNT);
+	if (!q->slots)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		q->slots[i].cqe.done = done;
+		q->slots[i].qp = qp;
+	}
+	q->mask = nr - 1;
+	return 0;
+}
+
+/* Put in rpma_qp_exit(). */
+static int rpma_queue_set_cq(struct rpma_queue *q, struct rpma_qp *qp, int fd,
+			     u32 size)
+{
+	struct rpma_cq *cq = rpma_cq_get(qp->env.ctx, fd);
+	int ret;
+
+	if (!cq)
+		return -EBADF;
+	ret = cq->peer == qp->env.peer ? rpma_cq_commit(cq, size) : -EXDEV;
+	if (ret) {
+		rpma_cq_put(cq);
+		return ret;
+	}
+	q->cq = cq;
+	q->size = size;
+	return 0;
+}
+
+int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
+		 struct rpma_peer *peer, const struct rpma_conn_queues *queues)
+{
+	u32 max = rpma_max_queue_size();
+	int recv_fd = queues->recv_cq_fd;
+	int ret;
+
+	spin_lock_init(&qp->lock);
+	qp->env.ctx = ctx;
+	qp->env.peer = peer;
+	if (queues->__reserved)
+		return -EOPNOTSUPP;
+	if (!queues->sq_size || queues->sq_size > max || queues->rq_size > max)
+		return -EINVAL;
+	if (recv_fd == -1)
+		recv_fd = queues->send_cq_fd;
+	ret = rpma_queue_set_cq(&qp->sq, qp, queues->send_cq_fd,
+				queues->sq_size);
+	if (ret)
+		return ret;
+	ret = rpma_queue_set_cq(&qp->rq, qp, recv_fd, queues->rq_size);
+	if (ret)
+		return ret;
+	ret = rpma_queue_init(&qp->sq, qp, rpma_qp_send_done);
+	if (ret)
+		return ret;
+	qp->signal_every = clamp(queues->sq_size / 4, 1U, RPMA_QP_SIGNAL_MAX);
+	qp->marker.cqe.done = rpma_qp_marker_done;
+	qp->marker.qp = qp;
+	return rpma_queue_init(&qp->rq, qp, rpma_qp_recv_done);
+}
+
+static void rpma_queue_exit(struct rpma_queue *q)
+{
+	kvfree(q->slots);
+	if (q->cq) {
+		rpma_cq_uncommit(q->cq, q->size);
+		rpma_cq_put(q->cq);
+	}
+}
+
+void rpma_qp_exit(struct rpma_qp *qp)
+{
+	rpma_queue_exit(&qp->sq);
+	rpma_queue_exit(&qp->rq);
+}
+
+static size_t rpma_qp_values_size(const struct rpma_qp *qp)
+{
+	return (qp->sq.mask + 1) * sizeof(*qp->values);
+}
+
+int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr)
+{
+	struct ib_device *ibdev = qp->env.peer->dev->ibdev;
+	size_t size = rpma_qp_values_size(qp);
+	u32 i;
+
+	qp->values = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!qp->values)
+		return -ENOMEM;
+	qp->values_dma = ib_dma_map_single(ibdev, qp->values, size,
+					   DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev, qp->values_dma)) {
+		kfree(qp->values);
+		qp->values = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i <= qp->sq.mask; i++) {
+		qp->sq.slots[i].value = &qp->values[i];
+		qp->sq.slots[i].value_dma = qp->values_dma + i * sizeof(u64);
+	}
+	*attr = (struct ib_qp_init_attr) {
+		.send_cq = qp->sq.cq->ibcq,
+		.recv_cq = qp->rq.cq->ibcq,
+		.cap = {
+			/* One more for the marker. */
+			.max_send_wr = qp->sq.size + 1,
+			.max_recv_wr = max(qp->rq.size, 1U),
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	return 0;
+}
+
+void rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp)
+{
+	spin_lock(&qp->lock);
+	qp->ibqp = ibqp;
+	qp->qp_num = ibqp->qp_num;
+	spin_unlock(&qp->lock);
+}
+
+void rpma_qp_start(struct rpma_qp *qp)
+{
+	spin_lock(&qp->lock);
+	qp->sending = true;
+	spin_unlock(&qp->lock);
+}
+
+/* ---- posting ---- */
+
+static bool rpma_queue_is_full(struct rpma_queue *q)
+{
+	/* ORDER: head, then use the slot. Pairs with _advance(). */
+	u64 head = smp_load_acquire(&q->head);
+
+	return q->tail - head >= q->size;
+}
+
+bool rpma_qp_has_room(struct rpma_qp *qp)
+{
+	struct rpma_queue *sq = &qp->sq;
+
+	if (READ_ONCE(sq->tail) - READ_ONCE(sq->head) >= sq->size ||
+	    !rpma_cq_hold(sq->cq))
+		return false;
+	rpma_cq_unhold(sq->cq);
+	return true;
+}
+
+/* The wire's signal: because the user asked, or because it is about time. */
+static void rpma_qp_choose_signal(struct rpma_qp *qp, struct rpma_wr *wr)
+{
+	if (wr->signaled || qp->unsignaled + 1 >= qp->signal_every) {
+		wr->rdma.wr.send_flags |= IB_SEND_SIGNALED;
+		qp->unsignaled = 0;
+	} else {
+		qp->unsignaled++;
+	}
+}
+
+static int rpma_qp_build_one(struct rpma_qp *qp, struct rpma_queue *q,
+			     const struct rpma_request *req)
+{
+	struct rpma_wr *wr = rpma_queue_slot(q, q->tail);
+	int ret;
+
+	if (rpma_queue_is_full(q))
+		return -EAGAIN;
+	ret = rpma_wr_build(wr, req, &qp->env);
+	if (ret)
+		return ret;
+	if (!rpma_cq_hold(q->cq)) {
+		rpma_wr_put(wr);
+		return -EAGAIN;
+	}
+	wr->pos = q->tail;
+	if (q == &qp->sq)
+		rpma_qp_choose_signal(qp, wr);
+	/* Before it is posted: it may complete at once. */
+	WRITE_ONCE(q->tail, q->tail + 1);
+	return 0;
+}
+
+/* Takes back what the adapter did not take, from @pos on. */
+static void rpma_queue_rewind(struct rpma_queue *q, u64 pos)
+{
+	while (q->tail != pos) {
+		WRITE_ONCE(q->tail, q->tail - 1);
+		rpma_wr_put(rpma_queue_slot(q, q->tail));
+		rpma_cq_unhold(q->cq);
+	}
+}
+
+static int rpma_qp_hand_over_sends(struct rpma_qp *qp, u64 first)
+{
+	struct rpma_wr *wr = rpma_queue_slot(&qp->sq, first);
+	const struct ib_send_wr *bad = &wr->rdma.wr;
+	u64 pos;
+	int ret;
+
+	for (pos = first; pos + 1 != qp->sq.tail; pos++) {
+		wr = rpma_queue_slot(&qp->sq, pos);
+		wr->rdma.wr.next =
+			&rpma_queue_slot(&qp->sq, pos + 1)->rdma.wr;
+	}
+	ret = ib_post_send(qp->ibqp, bad, &bad);
+	if (ret) {
+		wr = container_of(bad, struct rpma_wr, rdma.wr);
+		rpma_queue_rewind(&qp->sq, wr->pos);
+		/* A signal may be among them: give one to the next. */
+		qp->unsignaled = qp->signal_every;
+	}
+	return ret;
+}
+
+static int rpma_qp_hand_over_recvs(struct rpma_qp *qp, u64 first)
+{
+	struct rpma_wr *wr = rpma_queue_slot(&qp->rq, first);
+	const struct ib_recv_wr *bad = &wr->recv;
+	u64 pos;
+	int ret;
+
+	for (pos = first; pos + 1 != qp->rq.tail; pos++) {
+		wr = rpma_queue_slot(&qp->rq, pos);
+		wr->recv.next = &rpma_queue_slot(&qp->rq, pos + 1)->recv;
+	}
+	ret = ib_post_recv(qp->ibqp, bad, &bad);
+	if (ret) {
+		wr = container_of(bad, struct rpma_wr, recv);
+		rpma_queue_rewind(&qp->rq, wr->pos);
+	}
+	return ret;
+}
+
+/* As many as belong to one queue and fit, in one chain. */
+static int rpma_qp_post_run_locked(struct rpma_qp *qp,
+				   const struct rpma_request *reqs, u32 nr)
+{
+	bool recv = rpma_request_is_recv(reqs);
+	struct rpma_queue *q = recv ? &qp->rq : &qp->sq;
+	u64 first = q->tail;
+	int err = 0;
+	u32 i;
+
+	lockdep_assert_held(&qp->lock);
+	if (!qp->ibqp)
+		return -ENODEV;
+	if (!recv && !qp->sending)
+		return -ENOTCONN;
+	for (i = 0; i < nr && rpma_request_is_recv(&reqs[i]) == recv; i++) {
+		err = rpma_qp_build_one(qp, q, &reqs[i]);
+		if (err)
+			break;
+	}
+	if (q->tail == first)
+		return err;
+	err = recv ? rpma_qp_hand_over_recvs(qp, first) :
+		     rpma_qp_hand_over_sends(qp, first);
+	if (q->tail == first)
+		return err;
+	for (i = 0; first + i != q->tail; i++)
+		qp->flushes += reqs[i].op == RPMA_OP_FLUSH;
+	return i;
+}
+
+static int rpma_qp_post_run(struct rpma_qp *qp, const struct rpma_request *reqs,
+			    u32 nr)
+{
+	int ret;
+
+	spin_lock(&qp->lock);
+	ret = rpma_qp_post_run_locked(qp, reqs, nr);
+	spin_unlock(&qp->lock);
+	return ret;
+}
+
+/* Do requests in flight give a place back without the user reading? */
+static bool rpma_qp_has_silent(struct rpma_qp *qp)
+{
+	bool silent = false;
+	u64 pos;
+
+	spin_lock(&qp->lock);
+	for (pos = READ_ONCE(qp->sq.head); pos != qp->sq.tail; pos++)
+		if (!rpma_queue_slot(&qp->sq, pos)->signaled)
+			silent = true;
+	spin_unlock(&qp->lock);
+	return silent;
+}
+
+u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp)
+{
+	const struct rpma_wr *wr;
+	u64 bytes = 0;
+	u64 pos;
+
+	spin_lock(&qp->lock);
+	for (pos = READ_ONCE(qp->sq.head); pos != qp->sq.tail; pos++) {
+		wr = rpma_queue_slot(&qp->sq, pos);
+		if (wr->op != RPMA_OP_FLUSH)
+			bytes += wr->len;
+	}
+	spin_unlock(&qp->lock);
+	return bytes;
+}
+
+static bool rpma_qp_waits_in_vain(struct rpma_qp *qp)
+{
+	struct rpma_queue *sq = &qp->sq;
+
+	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) < sq->size &&
+	       !rpma_qp_has_silent(qp);
+}
+
+static bool rpma_qp_wait_is_over(void *arg)
+{
+	return rpma_qp_has_room(arg) || rpma_qp_waits_in_vain(arg);
+}
+
+/* Return: 0 to try again, -EAGAIN if only the user can make room. */
+static int rpma_qp_wait_for_room(struct rpma_qp *qp)
+{
+	int ret;
+
+	rpma_qp_mark(qp);
+	ret = rpma_cq_sleep(qp->sq.cq, rpma_qp_wait_is_over, qp,
+			    TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
+	if (ret)
+		return ret;
+	return rpma_qp_has_room(qp) ? 0 : -EAGAIN;
+}
+
+static int rpma_qp_post_some(struct rpma_qp *qp,
+			     const struct rpma_request *reqs, u32 nr, bool wait)
+{
+	int ret = rpma_qp_post_run(qp, reqs, nr);
+
+	if (ret != -EAGAIN)
+		return ret;
+	/* What has completed makes room once it is fetched. */
+	rpma_cq_fetch(rpma_request_is_recv(reqs) ? qp->rq.cq : qp->sq.cq);
+	ret = rpma_qp_post_run(qp, reqs, nr);
+	while (ret == -EAGAIN && wait && !rpma_request_is_recv(reqs)) {
+		ret = rpma_qp_wait_for_room(qp);
+		if (ret)
+			return ret;
+		ret = rpma_qp_post_run(qp, reqs, nr);
+	}
+	return ret;
+}
+
+int rpma_qp_post(struct rpma_qp *qp, const struct rpma_request *reqs, u32 nr,
+		 bool wait)
+{
+	u32 taken = 0;
+	int ret;
+
+	while (taken < nr) {
+		ret = rpma_qp_post_some(qp, reqs + taken, nr - taken, wait);
+		if (ret < 0)
+			return taken ?: ret;
+		taken += ret;
+	}
+	return taken;
+}
+
+static void rpma_qp_mark_locked(struct rpma_qp *qp)
+{
+	struct ib_rdma_wr *wr = &qp->marker.rdma;
+
+	lockdep_assert_held(&qp->lock);
+	if (!qp->ibqp || !qp->sending || !qp->unsignaled)
+		return;
+	/* ORDER: free, then use it again. Pairs with _marker_done(). */
+	if (smp_load_acquire(&qp->marker_busy))
+		return;
+	qp->marker_busy = true;
+	qp->marker.pos = qp->sq.tail;
+	*wr = (struct ib_rdma_wr) {
+		.wr = {
+			.wr_cqe = &qp->marker.cqe,
+			.opcode = IB_WR_RDMA_WRITE,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+	};
+	if (ib_post_send(qp->ibqp, &wr->wr, NULL))
+		qp->marker_busy = false;
+	else
+		qp->unsignaled = 0;
+}
+
+void rpma_qp_mark(struct rpma_qp *qp)
+{
+	spin_lock(&qp->lock);
+	rpma_qp_mark_locked(qp);
+	spin_unlock(&qp->lock);
+}
+
+/* ---- death ---- */
+
+static bool rpma_qp_is_idle(void *arg)
+{
+	struct rpma_qp *qp = arg;
+
+	return !rpma_qp_in_flight(qp) && !READ_ONCE(qp->marker_busy);
+}
+
+static bool rpma_qp_has_no_recvs(void *arg)
+{
+	struct rpma_qp *qp = arg;
+
+	return READ_ONCE(qp->rq.head) == READ_ONCE(qp->rq.tail);
+}
+
+int rpma_qp_drain(struct rpma_qp *qp, unsigned int state, long timeout)
+{
+	rpma_qp_mark(qp);
+	return rpma_cq_sleep(qp->sq.cq, rpma_qp_is_idle, qp, state, timeout);
+}
+
+void rpma_qp_stop(struct rpma_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_qp *ibqp;
+
+	/* ORDER: no poster is inside after this; later ones see NULL. */
+	spin_lock(&qp->lock);
+	ibqp = qp->ibqp;
+	qp->ibqp = NULL;
+	spin_unlock(&qp->lock);
+	if (!ibqp)
+		return;
+
+	ib_modify_qp(ibqp, &attr, IB_QP_STATE);
+	rpma_cq_sleep(qp->sq.cq, rpma_qp_is_idle, qp, TASK_UNINTERRUPTIBLE,
+		      RPMA_QP_STOP_TIMEOUT);
+	rpma_cq_sleep(qp->rq.cq, rpma_qp_has_no_recvs, qp,
+		      TASK_UNINTERRUPTIBLE, RPMA_QP_STOP_TIMEOUT);
+}
+
+static void rpma_queue_abort(struct rpma_queue *q)
+{
+	spin_lock(&q->cq->lock);
+	rpma_queue_finish_until(q, q->tail, RPMA_STATUS_ABORTED);
+	wake_up(&q->cq->wait);
+	spin_unlock(&q->cq->lock);
+}
+
+void rpma_qp_kill(struct rpma_qp *qp)
+{
+	if (!qp->values)
+		return;
+	/* The last the adapter had to say; it points into our slots. */
+	rpma_cq_fetch(qp->sq.cq);
+	rpma_cq_fetch(qp->rq.cq);
+	rpma_queue_abort(&qp->sq);
+	rpma_queue_abort(&qp->rq);
+	ib_dma_unmap_single(qp->env.peer->dev->ibdev, qp->values_dma,
+			    rpma_qp_values_size(qp), DMA_TO_DEVICE);
+	kfree(qp->values);
+	qp->values = NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From a request of the user to a work request of the adapter. */
+#ifndef RPMA_WR_H
+#define RPMA_WR_H
+
+#include <rdma/ib_verbs.h>
+
+#include "cq.h"
+#include "mr.h"
+
+struct rpma_qp;
+
+/**
+ * struct rpma_wr - a slot for one work request
+ * @cqe: how its completion is found
+ * @qp: whose slot
+ * @pos: how many were posted to this queue before it
+ * @context: the user's
+ * @len: bytes asked for
+ * @mr: its region, referenced while in flight, or NULL
+ * @op: enum rpma_op
+ * @method: enum rpma_flush_method
+ * @signaled: the user wants to hear of success
+ * @value: 8 bytes of DMA memory, for ATOMIC_WRITE; NULL in a receive queue
+ * @value_dma: its address
+ * @sge: what @rdma or @recv point to
+ * @rdma: for a send queue
+ * @recv: for a receive queue
+ *
+ * Owned by the poster until posted, by the adapter until it completes.
+ */
+struct rpma_wr {
+	struct ib_cqe cqe;
+	struct rpma_qp *qp;
+	u64 pos;
+	u64 context;
+	u64 len;
+	struct rpma_mr *mr;
+	u8 op;
+	u8 method;
+	bool signaled;
+	u64 *value;
+	u64 value_dma;
+	struct ib_sge sge;
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_recv_wr recv;
+	};
+};
+
+/**
+ * struct rpma_wr_env - what a request may use
+ * @ctx: where its region's id is valid
+ * @peer: whose region it must be
+ * @direct_write: the remote side declared direct write to persistent memory
+ */
+struct rpma_wr_env {
+	struct rpma_ctx *ctx;
+	struct rpma_peer *peer;
+	bool direct_write;
+};
+
+/* Does this request go to the receive queue? */
+static inline bool rpma_request_is_recv(const struct rpma_request *req)
+{
+	return req->op == RPMA_OP_RECV;
+}
+
+/**
+ * rpma_wr_build - check a request and fill a slot from it
+ * @wr: the slot; cqe, qp and pos are the caller's
+ * @req: a kernel copy of the request
+ * @env: what it may use
+ *
+ * On success the slot holds a reference to its region, to be dropped with
+ * rpma_wr_put(). On failure it holds nothing.
+ *
+ * Return: 0, or an errno as in struct rpma_request.
+ */
+int rpma_wr_build(struct rpma_wr *wr, const struct rpma_request *req,
+		  const struct rpma_wr_env *env);
+void rpma_wr_put(struct rpma_wr *wr);
+
+/* Bit (1 << RPMA_OP_x) for each op that can be built. */
+u64 rpma_wr_ops(void);
+
+#endif /* RPMA_WR_H */
