@@ -145,12 +145,12 @@ TEST_F(qp, request_size_follows_the_size_rule)
 		__c;							\
 	})
 
-TEST_F(qp, unknown_op_is_refused)
+TEST_F(qp, unknown_op_is_einval)
 {
-	refused(EOPNOTSUPP, changed(op, 0));
-	refused(EOPNOTSUPP, changed(op, 9));
-	refused(EOPNOTSUPP, changed(op, 64));
-	refused(EOPNOTSUPP, changed(op, ~0u));
+	refused(EINVAL, changed(op, 0));
+	refused(EINVAL, changed(op, 9));
+	refused(EINVAL, changed(op, 64));
+	refused(EINVAL, changed(op, ~0u));
 	expect_usable(_metadata, &self->p);
 }
 
@@ -259,7 +259,7 @@ TEST_F(qp, region_of_another_peer_is_exdev)
 
 TEST_F(qp, unknown_region_is_enoent)
 {
-	refused(ENOENT, changed(mr, 0));
+	refused(EINVAL, changed(mr, 0));
 	refused(ENOENT, changed(mr, 0x7fffffff));
 	refused(ENOENT, changed(mr, self->p.peer));
 	expect_usable(_metadata, &self->p);
