@@ -33,7 +33,12 @@ setup_rdma() {
 	for module in ib_core ib_uverbs rdma_cm rdma_ucm rdma_rxe crc32_generic; do
 		modprobe -q "$module" || true
 	done
-	if [ "$link" = dummy0 ]; then ip link add dummy0 type dummy; else modprobe -q virtio_net || true; fi
+	if [ "$link" = dummy0 ]; then
+		# A kernel with dummy built in has made it already.
+		ip link add dummy0 type dummy 2>/dev/null || ip -br link show dummy0 >/dev/null
+	else
+		modprobe -q virtio_net || true
+	fi
 	ip link set "$link" mtu 4200 up
 	ip addr add "$ADDR4/24" dev "$link"
 	ip addr add "$ADDR6/64" dev "$link" nodad

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# usage: build.sh KERNEL...
+# Builds, inside the Debian tree, rpma.ko for each kernel (build/kmod/KERNEL),
+# the library (build/userspace) and the test programs (build/selftests).
+# Sources are copied for the module: before 6.13 kbuild writes objects beside
+# them. A part that does not build is left out and named in build/unbuilt;
+# whoever needs it fails.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+exec 9>"$BUILD/build.lock"
+flock 9
+
+# module_copy DIR: the sources of the module, touching only what is newer.
+module_copy() {
+	mkdir -p "$1"
+	(cd "$TOP" && find Kbuild kmod uapi \( -name '*.[ch]' -o -name Kbuild \) -print0 |
+		cpio -0pdm --quiet "$1" 2>/dev/null)
+}
+
+part() { # NAME COMMAND...
+	local name=$1
+	shift
+	if ! "$@" >"$BUILD/$name.log" 2>&1; then
+		say "$name does not build:"
+		grep -vE '^(make|  [A-Z]+ )' "$BUILD/$name.log" | head -n 25 >&2 || true
+		echo "$name" >>"$BUILD/unbuilt"
+	fi
+}
+
+: >"$BUILD/unbuilt"
+for kernel; do
+	module_copy "$BUILD/kmod/$kernel"
+	rm -f "$BUILD/kmod/$kernel/kmod/rpma.ko"
+	part "module-$kernel" in_tree make -j"$JOBS" -C "$(kernel_headers "$kernel")" \
+		M="/rpma/build/kmod/$kernel" modules
+done
+part userspace in_tree make -j"$JOBS" -C /rpma/userspace BUILD=/rpma/build/userspace \
+	all examples
+part selftests in_tree make -k -j"$JOBS" -C /rpma/selftests BUILD=/rpma/build
+[ ! -s "$BUILD/unbuilt" ]

@@ -1,0 +1,6 @@
+# shellcheck shell=bash
+# The guest script of one.sh: every suite of the list, one after the other.
+setup_all
+while read -r name user seconds; do
+	run_test "$name" "$user" "$seconds" || true
+done <suites.list
