@@ -6,6 +6,7 @@
 # functions, numbers and structures are the same. KTAP out.
 #
 # usage: abi_test.sh [LIBRARY [HEADER]]
+# shellcheck disable=SC2317	# functions are called by name
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -123,6 +123,7 @@ each_api_has_one_door() {
 # The build file is the layer diagram.
 objects_stand_in_order() {
 	last=0
+	# shellcheck disable=SC2013	# one word each
 	for object in $(grep -oE '[a-z_]+\.o' Kbuild | grep -v '^rpma\.o$'); do
 		layer=$(layer_of "${object%.o}")
 		[ "${layer:-0}" -ge "$last" ] || echo "$object stands too low"
