@@ -3,4 +3,5 @@
 setup_all
 while read -r name user seconds; do
 	run_test "$name" "$user" "$seconds" || true
+	restore_rdma
 done <suites.list

@@ -11,7 +11,7 @@ report() {
 	flock /rpma/vm/init.sh printf '%s\n' "$*" >&7
 }
 
-# cue WORD...: asks the host to act, and prints its answer.
+# cue WORD...: asks the host to act, and prints what it has to say.
 #   cue set KEY [VALUE]   tell the others
 #   cue wait KEY          until somebody set it; answers VALUE
 #   cue kill MACHINE      cut its power
@@ -20,7 +20,7 @@ cue() {
 	local answer
 	report "cue $*"
 	IFS= read -r answer <&7
-	printf '%s\n' "$answer"
+	if [ "$answer" != done ]; then printf '%s\n' "$answer"; fi
 }
 
 # A line on the console, so that a kernel report can be told apart by place.
@@ -43,6 +43,17 @@ setup_rdma() {
 	ip addr add "$ADDR4/24" dev "$link"
 	ip addr add "$ADDR6/64" dev "$link" nodad
 	rdma link add rxe0 type rxe netdev "$link"
+}
+
+# A suite that takes devices away may leave them away when it fails.
+restore_rdma() {
+	if rdma link show rxe0/1 2>/dev/null | grep -q 'state ACTIVE.*netdev dummy0' &&
+		ip -br addr show dummy0 | grep -q "$ADDR4.*$ADDR6"; then
+		return
+	fi
+	rdma link delete rxe0 2>/dev/null || true
+	ip link delete dummy0 2>/dev/null || true
+	setup_rdma
 }
 
 # The effect of our udev rule: the group rdma may use the device.
@@ -96,7 +107,7 @@ setup_dax() {
 	local module
 	for module in nfit nd_pmem dax_pmem device_dax; do modprobe -q "$module" || true; done
 	if ! [ -c /dev/dax0.0 ]; then
-		ndctl create-namespace -f -e namespace0.0 -m devdax >/dev/null
+		ndctl create-namespace -f -e namespace0.0 -m devdax >/dev/null 2>&1
 	fi
 	[ -c /dev/dax0.0 ]
 	chgrp rdma /dev/dax0.0

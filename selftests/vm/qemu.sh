@@ -92,6 +92,7 @@ vm_start() {
 		-virtfs "local,path=$dir/out,mount_tag=out,security_model=none" \
 		"$@" </dev/null >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/qemu.pid"
+	disown $!	# no word from bash when it is killed
 	vm_listen "$vm" "$dir" 8>&- &
 	echo $! >"$dir/listen.pid"
 }
@@ -124,7 +125,11 @@ vm_wait() {
 		if [ -n "$outcome" ]; then vm_kill "$dir"; break; fi
 		sleep 0.1
 	done
-	wait "$(cat "$dir/listen.pid")" 2>/dev/null || true
+	# The listener ends with the pipe, once it has read all of it.
+	for begin in {1..50}; do
+		kill -0 "$(cat "$dir/listen.pid")" 2>/dev/null || break
+		sleep 0.1
+	done
 	if [ -e "$dir/outcome" ]; then return 0; fi
 	vm_judge "$dir" "$outcome"
 }
@@ -145,6 +150,15 @@ vm_judge() {
 		outcome="guest script failed with status $verdict"
 	fi
 	echo "${outcome:-good}" >"$dir/outcome"
+}
+
+# vm_judge_killed DIR: the same for a machine that lost its power on a cue.
+vm_judge_killed() {
+	local report outcome=good
+	if ! report=$("$VM/scan.sh" "$1/console"); then
+		outcome="kernel report: $(head -n 1 <<<"$report")"
+	fi
+	echo "$outcome" >"$1/outcome"
 }
 
 # vm_run NAME DIR KERNEL SECONDS [QEMU ARGUMENT...]: start and wait, with a

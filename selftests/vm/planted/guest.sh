@@ -1,0 +1,10 @@
+# shellcheck shell=bash
+# The guest script of harness.sh: does the one bad thing it is told to.
+case $1 in
+good) ;;
+silence) sleep 1000 ;;
+panic) echo c >/proc/sysrq-trigger ;;
+failing_script) exit 3 ;;
+early_poweroff) busybox poweroff -f; sleep 10 ;;
+*) insmod planted.ko "fault=$1" ;;
+esac
