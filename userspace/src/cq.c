@@ -38,6 +38,8 @@ struct rpma_cq {
 
 _Static_assert(sizeof(_Atomic(uint32_t)) == sizeof(uint32_t), "the head is a plain word");
 
+_Static_assert(sizeof(struct rpma_completion) % sizeof(uint64_t) == 0, "copied word by word");
+
 _Static_assert((int)RPMA_STATUS_SUCCESS == IBV_WC_SUCCESS &&
 	       (int)RPMA_STATUS_LOC_LEN_ERR == IBV_WC_LOC_LEN_ERR &&
 	       (int)RPMA_STATUS_LOC_QP_OP_ERR == IBV_WC_LOC_QP_OP_ERR &&
@@ -174,10 +176,31 @@ static void to_wc(const struct rpma_completion *c, struct ibv_wc *wc)
 	}
 }
 
+union entry {
+	struct rpma_completion completion;
+	uint64_t words[sizeof(struct rpma_completion) / sizeof(uint64_t)];
+};
+
+/*
+ * Copies entry number @nr. If another reader takes it meanwhile, the kernel may
+ * overwrite it while it is copied: hence word by word, and trusted only once
+ * it is claimed.
+ */
+static void ring_copy(const struct ring *ring, uint32_t nr, union entry *to)
+{
+	const uint64_t *from = (const uint64_t *)(ring->entries +
+						  (size_t)(nr & ring->mask) * ring->entry_size);
+	size_t i;
+
+	for (i = 0; i < sizeof(to->words) / sizeof(to->words[0]); i++)
+		to->words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
 /* How many of at most @max were taken; 0: the ring is empty. */
 static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
 {
 	uint32_t head, nr, i;
+	union entry entry;
 
 	head = atomic_load_explicit(ring->head, memory_order_relaxed);
 	do {
@@ -185,10 +208,10 @@ static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
 		nr = __atomic_load_n(&ring->ring->tail, __ATOMIC_ACQUIRE) - head;
 		if (nr > max)
 			nr = max;
-		for (i = 0; i < nr; i++)
-			to_wc((const struct rpma_completion *)
-			      (ring->entries + (size_t)((head + i) & ring->mask) * ring->entry_size),
-			      &wc[i]);
+		for (i = 0; i < nr; i++) {
+			ring_copy(ring, head + i, &entry);
+			to_wc(&entry.completion, &wc[i]);
+		}
 		if (!nr)
 			return 0;
 		/* ORDER: entries before head, behind which the kernel puts new ones. */

@@ -9,7 +9,7 @@ struct fake_kernel fake;
 
 static struct {
 	struct rpma_cq_ring head;
-	struct rpma_completion entries[FAKE_RING_ENTRIES];
+	uint64_t entries[FAKE_RING_ENTRIES][sizeof(struct rpma_completion) / sizeof(uint64_t)];
 } ring = {
 	.head.entries = FAKE_RING_ENTRIES,
 	.head.entry_size = sizeof(struct rpma_completion),
@@ -41,8 +41,15 @@ void fake_ring_start(uint32_t nr)
 
 void fake_complete(const struct rpma_completion *completion)
 {
-	ring.entries[ring.head.tail % FAKE_RING_ENTRIES] = *completion;
-	__atomic_store_n(&ring.head.tail, ring.head.tail + 1, __ATOMIC_RELEASE);
+	uint32_t tail = __atomic_load_n(&ring.head.tail, __ATOMIC_RELAXED);
+	uint64_t words[sizeof(*completion) / sizeof(uint64_t)];
+	size_t i;
+
+	memcpy(words, completion, sizeof(words));
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		__atomic_store_n(&ring.entries[tail % FAKE_RING_ENTRIES][i], words[i],
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&ring.head.tail, tail + 1, __ATOMIC_RELEASE);
 }
 
 void fake_complete_on_poll(const struct rpma_completion *completion)
@@ -52,7 +59,9 @@ void fake_complete_on_poll(const struct rpma_completion *completion)
 
 uint32_t fake_ring_room(void)
 {
-	return FAKE_RING_ENTRIES - (ring.head.tail - __atomic_load_n(&head, __ATOMIC_ACQUIRE));
+	uint32_t read = __atomic_load_n(&head, __ATOMIC_ACQUIRE);
+
+	return FAKE_RING_ENTRIES - (__atomic_load_n(&ring.head.tail, __ATOMIC_ACQUIRE) - read);
 }
 
 /* Descriptors that are nobody's. */
@@ -189,9 +198,11 @@ int kernel_cq_poll(int cq_fd)
 	__atomic_add_fetch(&fake.polls, 1, __ATOMIC_RELAXED);
 	if (fake.cq_poll_ret)
 		return fake.cq_poll_ret;
-	for (i = 0; i < nr_unpolled; i++)
-		fake_complete(&unpolled[i]);
-	nr_unpolled = 0;
+	if (nr_unpolled) {
+		for (i = 0; i < nr_unpolled; i++)
+			fake_complete(&unpolled[i]);
+		nr_unpolled = 0;
+	}
 	return FAKE_RING_ENTRIES - fake_ring_room();
 }
 
