@@ -226,7 +226,7 @@ TEST_F(cm, descriptor_of_another_kind_is_ebadf)
 	}
 }
 
-TEST_F(cm, addresses_that_cannot_be_reached)
+TEST_F(cm, creation_checks_its_fields)
 {
 	struct rpma_ioc_conn_create cmd = { .peer = self->p.peer, .timeout_ms = 2000 };
 
@@ -234,6 +234,9 @@ TEST_F(cm, addresses_that_cannot_be_reached)
 	EXPECT_ERRNO(EAFNOSUPPORT, _ioc_conn_create(self->p.fd, &cmd));
 	addr_set(cmd.addr, "198.51.100.1", 7000);
 	EXPECT_ERRNO(ENETUNREACH, _ioc_conn_create(self->p.fd, &cmd));
+	addr_set(cmd.addr, self->p.opts.addr, 7000);
+	cmd.queues.__reserved = 1;
+	EXPECT_ERRNO(EOPNOTSUPP, _ioc_conn_create(self->p.fd, &cmd));
 }
 
 TEST_F(cm, handshake_without_an_answer_can_be_closed)

@@ -252,7 +252,7 @@ TEST_F_TIMEOUT(conn, recv_before_established_other_requests_not, WAIT_SECONDS)
 	struct rpma_request recv = req_recv(1, &self->c->mem, 0, 64);
 	struct rpma_request send = req_send(2, SIGNALED, &self->s->mem, 0, 64);
 	struct rpma_request flush = req_flush(3, SIGNALED, &self->s->mem, 0, 8);
-	struct side client = *self->c, server = *self->s;
+	struct side client = side_new(_metadata, p), server = side_new(_metadata, p);
 
 	client_create(_metadata, p, &client);
 	ioc_err_post(ENOTCONN, client.conn, &send, 1);
@@ -265,19 +265,21 @@ TEST_F_TIMEOUT(conn, recv_before_established_other_requests_not, WAIT_SECONDS)
 	expect_event(server.conn, RPMA_EVENT_ESTABLISHED);
 	ioc_post(server.conn, &send, 1);
 	expect_completion(client.cq, 1, RPMA_OP_RECV, 0);
-	close(client.conn);
-	close(server.conn);
+	side_close(&client);
+	side_close(&server);
 }
 
 TEST_F_TIMEOUT(conn, recv_of_a_connection_never_established_is_aborted, WAIT_SECONDS)
 {
 	struct rpma_request recv = req_recv(1, &self->c->mem, 0, 64);
-	struct side client = *self->c;
+	struct side client = side_new(_metadata, &self->p);
 
 	client_create(_metadata, &self->p, &client);
 	ioc_post(client.conn, &recv, 1);
 	close(client.conn);
 	expect_completion(client.cq, 1, RPMA_OP_RECV, RPMA_STATUS_ABORTED);
+	client.conn = -1;
+	side_close(&client);
 }
 
 /* ---- processes ---- */
@@ -371,9 +373,9 @@ TEST_F_TIMEOUT(conn, whoever_holds_the_descriptor_may_use_it, WAIT_SECONDS)
 
 TEST_F_TIMEOUT(conn, many_come_and_go, 2 * WAIT_SECONDS)
 {
-	for (int i = 0; i < 30; i++) {
-		struct side client = *self->c, server = *self->s;
+	struct side client = side_new(_metadata, &self->p), server = side_new(_metadata, &self->p);
 
+	for (int i = 0; i < 30; i++) {
 		sides_connect(_metadata, &self->p, &client, &server);
 		if (i % 3 == 0)
 			ioc_conn_disconnect(self->p.fd, .conn_fd = client.conn);

@@ -278,7 +278,8 @@ TEST_F_TIMEOUT(removal, leaves_nothing_but_close, 2 * WAIT_SECONDS)
 TEST_F_TIMEOUT(removal, in_the_middle_of_a_handshake, 2 * WAIT_SECONDS)
 {
 	struct pair *p = &self->p;
-	struct side made = p->client, asking = p->client, taken = p->server, waiting = p->client;
+	struct side made = side_new(_metadata, p), asking = side_new(_metadata, p);
+	struct side taken = side_new(_metadata, p), waiting = side_new(_metadata, p);
 
 	client_create(_metadata, p, &made);
 	client_create(_metadata, p, &asking);
@@ -293,10 +294,10 @@ TEST_F_TIMEOUT(removal, in_the_middle_of_a_handshake, 2 * WAIT_SECONDS)
 	ioc_err_conn_connect(ENODEV, p->fd, .conn_fd = made.conn);
 	expect_event(asking.conn, RPMA_EVENT_LOST);
 	expect_event(waiting.conn, RPMA_EVENT_LOST);
-	close(made.conn);
-	close(asking.conn);
-	close(taken.conn);
-	close(waiting.conn);
+	side_close(&made);
+	side_close(&asking);
+	side_close(&taken);
+	side_close(&waiting);
 	give_back(_metadata, variant->netdev);
 	expect_works_again(_metadata);
 }

@@ -115,6 +115,8 @@ TEST_F(ep, failed_take_leaves_the_connection_waiting)
 	EXPECT_ERRNO(EBADF, take(&self->p, q));
 	q = good, q.recv_cq_fd = -2;
 	EXPECT_ERRNO(EBADF, take(&self->p, q));
+	q = good, q.__reserved = 1;
+	EXPECT_ERRNO(EOPNOTSUPP, take(&self->p, q));
 	q = good, q.sq_size = 1024;
 	EXPECT_ERRNO(ENOSPC, take(&self->p, q));
 
@@ -146,12 +148,13 @@ TEST_F(ep, full_backlog_rejects)
 	ASSERT_LE(0, self->p.ep);
 	set_nonblock(self->p.ep);
 	for (int i = 0; i < 3; i++) {
-		clients[i] = self->p.client;
+		clients[i] = side_new(_metadata, &self->p);
 		client_create(_metadata, &self->p, &clients[i]);
 		ioc_conn_connect(self->p.fd, .conn_fd = clients[i].conn);
 		/* The third answer shows that the first two are in. */
-		if (i == 0)
+		if (i == 0) {
 			ASSERT_NE(0, POLLIN & poll_for(self->p.ep, POLLIN, WAIT_MS));
+		}
 	}
 	expect_event(clients[2].conn, RPMA_EVENT_REJECTED);
 	for (int i = 0; i < 2; i++) {
@@ -161,7 +164,7 @@ TEST_F(ep, full_backlog_rejects)
 		close(self->p.server.conn);
 	}
 	for (int i = 0; i < 3; i++)
-		close(clients[i].conn);
+		side_close(&clients[i]);
 	self->p.server.conn = -1;
 }
 

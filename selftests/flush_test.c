@@ -197,7 +197,7 @@ TEST_F_TIMEOUT(flush, type_gate, WAIT_SECONDS)
 
 TEST_F_TIMEOUT(flush, before_established_is_enotconn, WAIT_SECONDS)
 {
-	struct side client = *self->c;
+	struct side client = side_new(_metadata, &self->p);
 	struct rpma_request r = req_flush(1, SIGNALED, &self->s->mem, 0, 8);
 
 	client_create(_metadata, &self->p, &client);
@@ -205,7 +205,7 @@ TEST_F_TIMEOUT(flush, before_established_is_enotconn, WAIT_SECONDS)
 	ioc_err_flush(ENOTCONN, client.conn, .placement = RPMA_FLUSH_GLOBAL, .len = 8,
 		      .remote = remote_of(&self->s->mem));
 	EXPECT_EQ(0, ioc_conn_query(self->p.fd, .conn_fd = client.conn).out_posted);
-	close(client.conn);
+	side_close(&client);
 }
 
 /* ---- order: the data is there when the completion is ---- */
@@ -370,8 +370,7 @@ FIXTURE_VARIANT_ADD(stream, write_depth_1_waiting) {
 FIXTURE_SETUP(stream)
 {
 	SKIP_WITHOUT_RPMA();
-	pair_open(_metadata, &self->p, (struct pair_opts){ .sq_size = variant->depth,
-							   .cq_entries = 16 });
+	pair_open(_metadata, &self->p, (struct pair_opts){ .sq_size = variant->depth });
 }
 
 FIXTURE_TEARDOWN(stream)

@@ -11,16 +11,57 @@
 
 #define NOBODY 65534
 
-/* More than this is not worth the time of an emulated machine. */
-#define COUNTABLE 5000
+#define MIB (1UL << 20)
+
+/* Small limits are reached quickly; root sets them before it becomes a user. */
+static struct limit {
+	const char *name;
+	const char *value;
+	int fd;
+	char before[32];
+} limits[] = {
+	{ .name = "max_peers", .value = "3" },
+	{ .name = "max_mrs", .value = "20" },
+	{ .name = "max_cqs", .value = "30" },
+	{ .name = "max_eps", .value = "4" },
+	{ .name = "max_conns", .value = "10" },
+	{ .name = "max_user_conns", .value = "15" },
+	{ .name = "max_pinned_mib", .value = "4" },
+	{ .name = "max_user_pinned_mib", .value = "6" },
+};
+
+#define for_each_limit(l) for (l = limits; l < limits + sizeof(limits) / sizeof(limits[0]); l++)
+
+/* The descriptors outlive the privilege, so that the user can undo it. */
+static void limits_set(struct __test_metadata *_metadata)
+{
+	struct limit *l;
+	char path[128];
+
+	for_each_limit(l) {
+		snprintf(path, sizeof(path), "/sys/module/rpma/parameters/%s", l->name);
+		l->fd = open(path, O_RDWR | O_CLOEXEC);
+		ASSERT_LE(0, l->fd)
+			TH_LOG("%s: %s", path, strerror(errno));
+		ASSERT_LT(0, read(l->fd, l->before, sizeof(l->before) - 1));
+		ASSERT_LT(0, pwrite(l->fd, l->value, strlen(l->value), 0));
+	}
+}
+
+static void limits_restore(void)
+{
+	struct limit *l;
+
+	for_each_limit(l)
+		if (l->fd && pwrite(l->fd, l->before, strlen(l->before), 0) < 0)
+			perror(l->name);
+}
 
 /* From here on an ordinary user in the group of the device node. */
 static void become_user(struct __test_metadata *_metadata, uid_t uid)
 {
 	struct stat st;
 
-	if (getuid())
-		return;
 	ASSERT_EQ(0, stat(RPMA_DEVICE, &st));
 	ASSERT_EQ(0, setgroups(1, &st.st_gid));
 	ASSERT_EQ(0, setgid(NOBODY));
@@ -35,10 +76,10 @@ FIXTURE(limits) {
 
 FIXTURE_SETUP(limits)
 {
-	struct rlimit files = { 65536, 65536 };
-
 	SKIP_WITHOUT_RPMA();
-	setrlimit(RLIMIT_NOFILE, &files);
+	ASSERT_EQ(0, getuid())
+		TH_LOG("only root can set limits");
+	limits_set(_metadata);
 	become_user(_metadata, NOBODY);
 	self->fd = rpma_open(_metadata);
 	self->peer = peer_new(_metadata, self->fd);
@@ -48,159 +89,176 @@ FIXTURE_SETUP(limits)
 FIXTURE_TEARDOWN(limits)
 {
 	close(self->fd);
+	limits_restore();
 }
 
-#define skip_unless_countable(limit)					\
-	do {								\
-		if ((limit) > COUNTABLE)				\
-			SKIP(return, "a limit of %u takes too long", (unsigned int)(limit)); \
-	} while (0)
+TEST_F(limits, are_those_of_the_module_parameters)
+{
+	EXPECT_EQ(3, self->q.out_max_peers);
+	EXPECT_EQ(20, self->q.out_max_mrs);
+	EXPECT_EQ(30, self->q.out_max_cqs);
+	EXPECT_EQ(4, self->q.out_max_eps);
+	EXPECT_EQ(10, self->q.out_max_conns);
+	EXPECT_EQ(15, self->q.out_max_user_conns);
+	EXPECT_EQ(4 * MIB, self->q.out_max_pinned_bytes);
+	EXPECT_EQ(6 * MIB, self->q.out_max_user_pinned_bytes);
+}
 
-TEST_F_TIMEOUT(limits, peers_per_file, WAIT_SECONDS)
+TEST_F(limits, peers_per_file)
 {
 	struct rpma_ioc_peer_create cmd = { .device = _resolve(self->fd, test_addr4()) };
-	__u32 n = 1;
 
-	skip_unless_countable(self->q.out_max_peers);
-	while (_ioc_peer_create(self->fd, &cmd) == 0)
-		ASSERT_LE(++n, self->q.out_max_peers);
-	EXPECT_EQ(EDQUOT, errno);
-	EXPECT_EQ(self->q.out_max_peers, n);
+	for (__u32 n = 1; n < self->q.out_max_peers; n++)
+		ASSERT_EQ(0, _ioc_peer_create(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_peer_create(self->fd, &cmd));
 	ioc_destroy(self->fd, .id = self->peer);
 	ASSERT_EQ(0, _ioc_peer_create(self->fd, &cmd));
 	EXPECT_ERRNO(EDQUOT, _ioc_peer_create(self->fd, &cmd));
 }
 
-TEST_F_TIMEOUT(limits, regions_per_file, 2 * WAIT_SECONDS)
+TEST_F(limits, regions_per_file)
 {
-	struct rlimit memlock = { 4096, 4096 };
 	struct rpma_ioc_mr_reg cmd = {
 		.peer = self->peer,
 		.access = RPMA_ACCESS_READ_SRC,
 		.addr = (uintptr_t)map_pages(_metadata, 4096),
 		.length = 1,
 	};
-	__u32 n = 0, first = 0;
 
-	skip_unless_countable(self->q.out_max_mrs);
-	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	if (memlock.rlim_cur < self->q.out_max_mrs * 4096ULL)
-		SKIP(return, "RLIMIT_MEMLOCK comes first");
-	while (_ioc_mr_reg(self->fd, &cmd) == 0) {
-		first = first ?: cmd.out_mr;
-		ASSERT_LE(++n, self->q.out_max_mrs);
-	}
-	EXPECT_EQ(EDQUOT, errno);
-	EXPECT_EQ(self->q.out_max_mrs, n);
-	ioc_destroy(self->fd, .id = first);
+	for (__u32 n = 0; n < self->q.out_max_mrs; n++)
+		ASSERT_EQ(0, _ioc_mr_reg(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_mr_reg(self->fd, &cmd));
+	ioc_destroy(self->fd, .id = cmd.out_mr);
 	ASSERT_EQ(0, _ioc_mr_reg(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_mr_reg(self->fd, &cmd));
 }
 
-TEST_F_TIMEOUT(limits, queues_per_file, WAIT_SECONDS)
+TEST_F(limits, queues_per_file)
 {
 	struct rpma_ioc_cq_create cmd = { .peer = self->peer, .entries = 1 };
-	__u32 n = 0;
 
-	skip_unless_countable(self->q.out_max_cqs);
-	while (_ioc_cq_create(self->fd, &cmd) == 0)
-		ASSERT_LE(++n, self->q.out_max_cqs);
-	EXPECT_EQ(EDQUOT, errno);
-	EXPECT_EQ(self->q.out_max_cqs, n);
+	for (__u32 n = 0; n < self->q.out_max_cqs; n++)
+		ASSERT_EQ(0, _ioc_cq_create(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_cq_create(self->fd, &cmd));
 	close(cmd.out_fd);
 	ASSERT_EQ(0, _ioc_cq_create(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_cq_create(self->fd, &cmd));
 }
 
-TEST_F_TIMEOUT(limits, endpoints_per_file, WAIT_SECONDS)
+TEST_F(limits, endpoints_per_file)
 {
 	struct rpma_ioc_ep_listen cmd = { .peer = self->peer };
-	__u32 n = 0;
 
-	skip_unless_countable(self->q.out_max_eps);
 	addr_set(cmd.addr, test_addr4(), 0);
-	while (_ioc_ep_listen(self->fd, &cmd) == 0)
-		ASSERT_LE(++n, self->q.out_max_eps);
-	EXPECT_EQ(EDQUOT, errno);
-	EXPECT_EQ(self->q.out_max_eps, n);
+	for (__u32 n = 0; n < self->q.out_max_eps; n++)
+		ASSERT_EQ(0, _ioc_ep_listen(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_ep_listen(self->fd, &cmd));
 	close(cmd.out_fd);
 	ASSERT_EQ(0, _ioc_ep_listen(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_ep_listen(self->fd, &cmd));
 }
 
-static int conn_new(int fd, __u32 peer, int cq)
-{
-	struct rpma_ioc_conn_create cmd = { .peer = peer };
+/* A file with a peer on it and a queue that many connections share. */
+struct client {
+	int fd;
+	__u32 peer;
+	int cq;
+};
 
-	cmd.queues = (struct rpma_conn_queues){ .send_cq_fd = cq, .recv_cq_fd = -1, .sq_size = 1 };
+static struct client client_new(struct __test_metadata *_metadata)
+{
+	struct client c = { .fd = rpma_open(_metadata) };
+
+	c.peer = peer_new(_metadata, c.fd);
+	c.cq = cq_new(_metadata, c.fd, c.peer, 64);
+	return c;
+}
+
+static void client_close(struct client *c)
+{
+	close(c->cq);
+	close(c->fd);
+}
+
+static int conn_new(const struct client *c)
+{
+	struct rpma_ioc_conn_create cmd = { .peer = c->peer, .timeout_ms = WAIT_MS };
+
+	cmd.queues = (struct rpma_conn_queues){ .send_cq_fd = c->cq, .recv_cq_fd = -1,
+						.sq_size = 1 };
 	addr_set(cmd.addr, test_addr4(), 7000);
-	return _ioc_conn_create(fd, &cmd) ? -1 : cmd.out_fd;
+	return _ioc_conn_create(c->fd, &cmd) ? -1 : cmd.out_fd;
 }
 
-TEST_F_TIMEOUT(limits, connections_per_file, 2 * WAIT_SECONDS)
+TEST_F_TIMEOUT(limits, connections_per_file, WAIT_SECONDS)
 {
-	int cq = cq_new(_metadata, self->fd, self->peer, 4), conn, last = -1;
-	__u32 n = 0;
+	struct client c = client_new(_metadata);
+	int last = -1;
 
-	skip_unless_countable(self->q.out_max_conns);
-	while ((conn = conn_new(self->fd, self->peer, cq)) >= 0) {
-		last = conn;
-		ASSERT_LE(++n, self->q.out_max_conns);
+	for (__u32 n = 0; n < self->q.out_max_conns; n++) {
+		last = conn_new(&c);
+		ASSERT_LE(0, last);
 	}
-	EXPECT_EQ(EDQUOT, errno);
-	EXPECT_EQ(self->q.out_max_conns, n);
+	EXPECT_ERRNO(EDQUOT, conn_new(&c));
 	close(last);
-	ASSERT_LE(0, conn_new(self->fd, self->peer, cq));
+	ASSERT_LE(0, conn_new(&c));
+	EXPECT_ERRNO(EDQUOT, conn_new(&c));
+	client_close(&c);
 }
 
-TEST_F_TIMEOUT(limits, connections_per_user_over_all_files, 2 * WAIT_SECONDS)
+TEST_F_TIMEOUT(limits, connections_per_user_over_all_files, WAIT_SECONDS)
 {
-	int fds[64], cq, conn, last = -1, files = 1;
-	__u32 n = 0;
+	struct client a = client_new(_metadata), b = client_new(_metadata);
+	int last = -1;
 
-	skip_unless_countable(self->q.out_max_user_conns);
-	fds[0] = self->fd;
-	cq = cq_new(_metadata, self->fd, self->peer, 4);
-	for (;;) {
-		conn = conn_new(fds[files - 1], self->peer, cq);
-		if (conn >= 0) {
-			last = conn;
-			ASSERT_LE(++n, self->q.out_max_user_conns);
-			continue;
-		}
-		ASSERT_EQ(EDQUOT, errno);
-		if (n == self->q.out_max_user_conns)
-			break;
-		ASSERT_GT(64, files);
-		fds[files++] = rpma_open(_metadata);
-		self->peer = peer_new(_metadata, fds[files - 1]);
-		cq = cq_new(_metadata, fds[files - 1], self->peer, 4);
+	for (__u32 n = 0; n < self->q.out_max_user_conns; n++) {
+		last = conn_new(n & 1 ? &a : &b);
+		ASSERT_LE(0, last);
 	}
+	EXPECT_ERRNO(EDQUOT, conn_new(&a));
+	EXPECT_ERRNO(EDQUOT, conn_new(&b));
 	close(last);
-	last = conn_new(fds[files - 1], self->peer, cq);
-	ASSERT_LE(0, last);
+	ASSERT_LE(0, conn_new(&a));
+	client_close(&a);
+	client_close(&b);
 }
 
 TEST_F(limits, failed_creations_are_not_counted)
 {
-	for (__u32 i = 0; i < 2 * self->q.out_max_cqs && i < COUNTABLE; i++)
-		ioc_err_cq_create(EINVAL, self->fd, .peer = self->peer, .entries = 0);
-	close(cq_new(_metadata, self->fd, self->peer, 1));
-	for (__u32 i = 0; i < 2 * self->q.out_max_mrs && i < COUNTABLE; i++)
-		ioc_err_mr_reg(EINVAL, self->fd, .peer = self->peer, .length = 0,
+	struct client c = client_new(_metadata);
+
+	for (__u32 i = 0; i < 40; i++) {
+		ioc_err_cq_create(EINVAL, c.fd, .peer = c.peer, .entries = 0);
+		ioc_err_mr_reg(EINVAL, c.fd, .peer = c.peer, .length = 0,
 			       .access = RPMA_ACCESS_READ_SRC);
-	region_new(_metadata, self->fd, self->peer, 4096, ACCESS_ALL);
+		ioc_err_mr_reg(EFAULT, c.fd, .peer = c.peer, .length = MIB,
+			       .addr = 4096, .access = RPMA_ACCESS_READ_SRC);
+		ioc_err_peer_create(ENODEV, c.fd, .device = 0);
+	}
+	close(cq_new(_metadata, c.fd, c.peer, 1));
+	region_new(_metadata, c.fd, c.peer, 4096, ACCESS_ALL);
+	peer_new(_metadata, c.fd);
+	client_close(&c);
 }
 
-/* The limit counts before any page is looked at. */
-TEST_F(limits, pinned_bytes_per_file)
+TEST_F(limits, pinned_bytes_per_file_and_user)
 {
-	__u64 length = self->q.out_max_pinned_bytes + 4096;
-	void *addr = mmap(NULL, length, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	__u8 *addr = map_pages(_metadata, 8 * MIB);
+	struct client other = client_new(_metadata);
+	struct region r;
 
-	if (addr == MAP_FAILED)
-		SKIP(return, "no address space for %llu bytes", (unsigned long long)length);
 	ioc_err_mr_reg(EDQUOT, self->fd, .peer = self->peer, .access = RPMA_ACCESS_READ_SRC,
-		       .addr = (uintptr_t)addr, .length = length);
-	region_new(_metadata, self->fd, self->peer, 4096, ACCESS_ALL);
+		       .addr = (uintptr_t)addr, .length = 4 * MIB + 1);
+	r = region_reg(_metadata, self->fd, self->peer, addr, 4 * MIB, RPMA_ACCESS_READ_SRC);
+	ioc_err_mr_reg(EDQUOT, self->fd, .peer = self->peer, .access = RPMA_ACCESS_READ_SRC,
+		       .addr = (uintptr_t)addr, .length = 1);
+	/* The user's limit is larger than the file's, but not twice as large. */
+	region_reg(_metadata, other.fd, other.peer, addr, 2 * MIB, RPMA_ACCESS_READ_SRC);
+	ioc_err_mr_reg(EDQUOT, other.fd, .peer = other.peer, .access = RPMA_ACCESS_READ_SRC,
+		       .addr = (uintptr_t)addr, .length = 1);
+	ioc_destroy(self->fd, .id = r.mr);
+	region_reg(_metadata, other.fd, other.peer, addr, 2 * MIB, RPMA_ACCESS_READ_SRC);
+	client_close(&other);
 }
 
 TEST_F(limits, memlock_is_enomem)
@@ -209,8 +267,6 @@ TEST_F(limits, memlock_is_enomem)
 	struct region r;
 	__u8 *more = map_pages(_metadata, 4096);
 
-	if (!getuid())
-		SKIP(return, "root may pin without limit");
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &memlock));
 	r = region_new(_metadata, self->fd, self->peer, 65536, ACCESS_ALL);
 	ioc_err_mr_reg(ENOMEM, self->fd, .peer = self->peer, .access = RPMA_ACCESS_READ_SRC,
@@ -242,12 +298,14 @@ TEST_F_TIMEOUT(limits, flush_needs_no_locked_memory, WAIT_SECONDS)
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &memlock));
 	client = p.client;
 	server = p.server;
+	close(client.conn);
+	close(server.conn);
 	sides_connect(_metadata, &p, &client, &server);
 	r = req_flush(1, SIGNALED, &p.server.mem, 0, 8);
 	ioc_post(client.conn, &r, 1);
 	expect_completion(client.cq, 1, RPMA_OP_FLUSH, 0);
-	close(client.conn);
-	close(server.conn);
+	p.client.conn = client.conn;
+	p.server.conn = server.conn;
 	pair_close(&p);
 }
 

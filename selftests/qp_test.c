@@ -265,19 +265,16 @@ TEST_F(qp, unknown_region_is_enoent)
 	expect_usable(_metadata, &self->p);
 }
 
-TEST_F(qp, longer_than_the_device_sends_is_emsgsize)
+/* rxe takes 2 GiB at once, and warns about the size of such a region. */
+TEST_F_TIMEOUT(qp, longer_than_the_device_sends_is_emsgsize, WAIT_SECONDS)
 {
-	struct rpma_ioc_device_query d = ioc_device_query(self->p.fd);
+	__u64 most = ioc_device_query(self->p.fd).out_max_msg_size;
 	struct region from;
-	struct rpma_request r;
 
-	if (d.out_max_msg_size > 64 << 20)
-		SKIP(return, "the device sends %llu bytes at once",
-		     (unsigned long long)d.out_max_msg_size);
-	from = region_new(_metadata, self->p.fd, self->p.peer, d.out_max_msg_size + 1,
-			  ACCESS_ALL);
-	r = req_send(1, SIGNALED, &from, 0, d.out_max_msg_size + 1);
-	refused(EMSGSIZE, r);
+	if (most > 64 << 20)
+		SKIP(return, "the device sends %llu bytes at once", (unsigned long long)most);
+	from = region_new(_metadata, self->p.fd, self->p.peer, most + 1, RPMA_ACCESS_SEND);
+	refused(EMSGSIZE, req_send(1, SIGNALED, &from, 0, most + 1));
 	expect_usable(_metadata, &self->p);
 }
 
@@ -326,7 +323,9 @@ TEST_F_TIMEOUT(qp, waiting_post_needs_no_help, WAIT_SECONDS)
 		ASSERT_EQ(1, _ioc_post_flags(self->c->conn, &r, 1, RPMA_POST_F_WAIT))
 			TH_LOG("%d: %s", i, strerror(errno));
 	}
-	expect_usable(_metadata, &self->p);
+	ioc_conn_disconnect(self->p.fd, .conn_fd = self->c->conn, .linger_ms = WAIT_MS);
+	EXPECT_EQ(500, ioc_conn_query(self->p.fd, .conn_fd = self->c->conn).out_completed);
+	expect_no_completion(self->c->cq);
 }
 
 TEST_F_TIMEOUT(qp, waiting_post_does_not_wait_for_the_reader, WAIT_SECONDS)
@@ -443,11 +442,17 @@ TEST_F_TIMEOUT(qp, message_too_long_for_its_recv_fails_both_sides, WAIT_SECONDS)
 {
 	struct rpma_request recv = req_recv(1, &self->s->mem, 0, 16);
 	struct rpma_request send = req_send(2, SIGNALED, &self->c->mem, 0, 17);
+	struct rpma_completion c;
 
 	ioc_post(self->s->conn, &recv, 1);
 	ioc_post(self->c->conn, &send, 1);
-	expect_completion(self->s->cq, 1, RPMA_OP_RECV, RPMA_STATUS_LOC_LEN_ERR);
-	expect_completion(self->c->cq, 2, RPMA_OP_SEND, RPMA_STATUS_REM_INV_REQ_ERR);
+	/* Which errors they are differs between adapters. */
+	c = reap(_metadata, self->s->cq);
+	EXPECT_EQ(1, c.context);
+	EXPECT_NE(RPMA_STATUS_SUCCESS, c.status);
+	c = reap(_metadata, self->c->cq);
+	EXPECT_EQ(2, c.context);
+	EXPECT_NE(RPMA_STATUS_SUCCESS, c.status);
 }
 
 static struct rpma_request atomic_write(FIXTURE_DATA(qp) *self, __u64 offset, __u64 value)

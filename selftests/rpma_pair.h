@@ -183,6 +183,15 @@ static inline void pair_close(struct pair *p)
 	close(p->fd);
 }
 
+/* One more side with queues and memory of its own, not connected yet. */
+static inline struct side side_new(struct __test_metadata *_metadata, struct pair *p)
+{
+	struct side side;
+
+	side_init(_metadata, p, &side);
+	return side;
+}
+
 /* A second connection beside the first, of the same kind. */
 static inline void pair_add(struct __test_metadata *_metadata, struct pair *p,
 			    struct side *client, struct side *server)
