@@ -603,7 +603,7 @@ static __poll_t rpma_conn_fops_poll(struct file *file, poll_table *table)
 	__poll_t mask = 0;
 
 	poll_wait(file, &conn->cm.wait, table);
-	if (rpma_cm_has_event(&conn->cm))
+	if (rpma_conn_is_readable(conn))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (poll_requested_events(table) & EPOLLOUT) {
 		poll_wait(file, &cq->wait, table);

@@ -11,6 +11,8 @@
  * it is posted and keeps it until its completion was read (or was silent):
  *
  *   held (in flight) + unread (tail - head) <= entries
+ *
+ * So the adapter's queue, which has as many entries, cannot overflow either.
  */
 
 #include <linux/anon_inodes.h>
@@ -89,22 +91,24 @@ void rpma_cq_push(struct rpma_cq *cq, const struct rpma_completion *completion)
 	atomic_dec(&cq->held);
 }
 
-int rpma_cq_commit(struct rpma_cq *cq, u32 entries)
+static u32 rpma_cq_max_queues(const struct rpma_cq *cq)
 {
-	if (atomic_inc_return(&cq->nr_qps) > RPMA_CQ_MAX_QPS)
-		goto err_dec;
-	if (atomic_add_return(entries, &cq->committed) <= cq->entries)
+	return min(cq->entries, RPMA_CQ_MAX_QUEUES);
+}
+
+int rpma_cq_attach(struct rpma_cq *cq, u32 entries)
+{
+	if (entries > cq->entries)
+		return -ENOSPC;
+	if (atomic_inc_return(&cq->nr_queues) <= rpma_cq_max_queues(cq))
 		return 0;
-	atomic_sub(entries, &cq->committed);
-err_dec:
-	atomic_dec(&cq->nr_qps);
+	atomic_dec(&cq->nr_queues);
 	return -ENOSPC;
 }
 
-void rpma_cq_uncommit(struct rpma_cq *cq, u32 entries)
+void rpma_cq_detach(struct rpma_cq *cq)
 {
-	atomic_sub(entries, &cq->committed);
-	atomic_dec(&cq->nr_qps);
+	atomic_dec(&cq->nr_queues);
 }
 
 /* ---- fetching and waiting ---- */
@@ -268,7 +272,7 @@ static int rpma_cq_build(struct rpma_cq *cq)
 {
 	struct rpma_device *dev = cq->peer->dev;
 	struct ib_cq_init_attr attr = {
-		.cqe = cq->entries + min_t(u32, cq->entries, RPMA_CQ_MAX_QPS),
+		.cqe = cq->entries + rpma_cq_max_queues(cq),
 	};
 	struct ib_cq *ibcq;
 

@@ -7,12 +7,6 @@
 
 #include "mr.h"
 
-#define RPMA_ACCESS_ALL (RPMA_ACCESS_READ_SRC | RPMA_ACCESS_READ_DST |	 \
-			 RPMA_ACCESS_WRITE_SRC | RPMA_ACCESS_WRITE_DST | \
-			 RPMA_ACCESS_FLUSH_GLOBAL |			 \
-			 RPMA_ACCESS_FLUSH_PERSISTENT |			 \
-			 RPMA_ACCESS_SEND | RPMA_ACCESS_RECV)
-
 static void rpma_mr_hw_revoke(struct rpma_hw *hw)
 {
 	struct rpma_mr *mr = container_of(hw, struct rpma_mr, hw);

@@ -5,6 +5,12 @@
 
 #include "peer.h"
 
+#define RPMA_ACCESS_ALL (RPMA_ACCESS_READ_SRC | RPMA_ACCESS_READ_DST |	 \
+			 RPMA_ACCESS_WRITE_SRC | RPMA_ACCESS_WRITE_DST | \
+			 RPMA_ACCESS_FLUSH_GLOBAL |			 \
+			 RPMA_ACCESS_FLUSH_PERSISTENT |			 \
+			 RPMA_ACCESS_SEND | RPMA_ACCESS_RECV)
+
 /**
  * struct rpma_mr - a registered piece of user memory
  * @obj: its id; users are work requests in flight

@@ -148,11 +148,15 @@ static int rpma_queue_set_cq(struct rpma_queue *q, struct rpma_qp *qp, int fd,
 			     u32 size)
 {
 	struct rpma_cq *cq = rpma_cq_get(qp->env.ctx, fd);
+	u32 entries = size;
 	int ret;
 
 	if (!cq)
 		return -EBADF;
-	ret = cq->peer == qp->env.peer ? rpma_cq_commit(cq, size) : -EXDEV;
+	/* One for both: RECVs must not leave the sends without a place. */
+	if (cq == qp->sq.cq)
+		entries += qp->sq.size;
+	ret = cq->peer == qp->env.peer ? rpma_cq_attach(cq, entries) : -EXDEV;
 	if (ret) {
 		rpma_cq_put(cq);
 		return ret;
@@ -198,7 +202,7 @@ static void rpma_queue_exit(struct rpma_queue *q)
 {
 	kvfree(q->slots);
 	if (q->cq) {
-		rpma_cq_uncommit(q->cq, q->size);
+		rpma_cq_detach(q->cq);
 		rpma_cq_put(q->cq);
 	}
 }

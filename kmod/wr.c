@@ -106,6 +106,8 @@ static int rpma_request_check_remote(const struct rpma_request *req)
 	u32 access = rpma_ops[req->op].remote_access;
 	u64 end;
 
+	if (remote->access & ~RPMA_ACCESS_ALL)
+		return -EOPNOTSUPP;
 	if (check_add_overflow(remote->addr, remote->length, &end) ||
 	    !rpma_range_is_inside(req->remote_offset, req->len, remote->length))
 		return -EINVAL;
@@ -161,6 +163,8 @@ static int rpma_wr_build_flush(struct rpma_wr *wr,
 	};
 	u32 access;
 
+	if (req->placement & ~(RPMA_FLUSH_GLOBAL | RPMA_FLUSH_PERSISTENT))
+		return -EOPNOTSUPP;
 	if (req->placement == RPMA_FLUSH_GLOBAL)
 		access = RPMA_ACCESS_FLUSH_GLOBAL;
 	else if (req->placement == RPMA_FLUSH_PERSISTENT)

@@ -598,8 +598,9 @@ struct rpma_ioc_ep_listen {
  *	100; 0xffffffff is never.
  * @__reserved: Must be 0
  *
- * ENOSPC: a completion queue has fewer entries than the queues that report
- * to it, or reports for more than 64 connections.
+ * ENOSPC: a completion queue has fewer entries than the queues of this
+ * connection that report to it, or as many queues as entries, or 64, report to
+ * it already.
  */
 struct rpma_conn_queues {
 	__s32 send_cq_fd;
@@ -659,8 +660,8 @@ struct rpma_ioc_ep_take {
  *
  * The descriptor is read with read(2): whole struct rpma_event, blocking
  * until there is one unless O_NONBLOCK; 0 after the last event was read.
- * poll(2) says POLLIN while an event is unread and POLLOUT while a request
- * could be posted.
+ * poll(2) says POLLIN while an event is unread and after the last one was
+ * read, POLLOUT while a request could be posted.
  */
 struct rpma_ioc_conn_create {
 	__u32 size;
