@@ -68,6 +68,17 @@ load_rpma() {
 	setup_node
 }
 
+# Fails when something holds the module; one that hangs must not hang us.
+unload_rpma() {
+	local tick
+	rmmod rpma &
+	for tick in {1..100}; do
+		kill -0 $! 2>/dev/null || break
+		sleep 0.2
+	done
+	! grep -q '^rpma ' /proc/modules
+}
+
 setup_all() {
 	setup_rdma "$@"
 	load_rpma
@@ -78,6 +89,15 @@ as_tester() {
 	setpriv --reuid tester --regid tester --init-groups --reset-env \
 		env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" \
 		RPMA_TEST_ADDR4="$RPMA_TEST_ADDR4" RPMA_TEST_ADDR6="$RPMA_TEST_ADDR6" "$@"
+}
+
+# test_case NAME COMMAND...: one result of a guest script that tests by itself.
+test_case() {
+	local name=$1 verdict='not ok'
+	shift
+	if "$@"; then verdict=ok; fi
+	test_cases=$((${test_cases:-0} + 1))
+	report "tap $verdict $test_cases $name"
 }
 
 # run_test NAME [USER [SECONDS [ARG...]]]: a test program, its KTAP to the
@@ -127,8 +147,8 @@ mount_out() {
 # not looked at, and the first scan may see what the second one finds.
 finish() {
 	local leaks=/sys/kernel/debug/kmemleak
-	if grep -q '^rpma ' /proc/modules && ! rmmod rpma; then
-		report 'out rmmod rpma failed'
+	if grep -q '^rpma ' /proc/modules && ! unload_rpma; then
+		report 'out rpma.ko cannot be unloaded'
 		return 1
 	fi
 	[ -e "$leaks" ] || return 0

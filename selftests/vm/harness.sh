@@ -67,4 +67,5 @@ while read -r name kernel seconds pattern; do
 done <<<"$cases"
 wait
 
-if [ "$TALLY" = "$run/tally" ]; then tally_report "$TALLY"; tally_summary "$TALLY"; fi
+if [ "$TALLY" = "$run/tally" ]; then tally_report "$TALLY"; fi
+! grep -q '^fail' "$TALLY"

@@ -58,8 +58,11 @@ while [ ${#left[@]} -gt 0 ]; do
 	fi
 done
 
-if [ -n "${V-}" ] || [ "$all" != good ] || grep -q ^fail "$TALLY"; then
-	sed -n 's/^begin /== /p; s/^tap //p; s/^out //p' "$RUN"/*/result
+if [ -n "${V-}" ]; then
+	sed -n 's/^begin /== /p; s/^tap //p' "$RUN"/*/result
+else
+	"$VM/failures.sh" "$RUN"/*/result
 fi
-if [ "$TALLY" = "$RUN/tally" ]; then tally_report "$TALLY"; tally_summary "$TALLY" || all='failed tests'; fi
+if [ "$TALLY" = "$RUN/tally" ]; then tally_report "$TALLY"; fi
+if [ "$all" = good ] && grep -q '^fail' "$TALLY"; then all='failed tests'; fi
 run_leave "$all"

@@ -6,8 +6,8 @@ set -euo pipefail
 
 packages=(
 	bc bison build-essential busybox-static ca-certificates cpio
-	e2fsprogs flex git kmod libelf-dev libssl-dev mmdebstrap
-	qemu-system-x86 rsync shellcheck sparse util-linux xz-utils
+	e2fsprogs flex kmod libelf-dev libssl-dev mmdebstrap patch
+	perl qemu-system-x86 shellcheck util-linux xz-utils
 )
 
 missing=()

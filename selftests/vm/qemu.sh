@@ -37,6 +37,9 @@ vm_payload() {
 	if [ -d "$BUILD/selftests" ]; then
 		find "$BUILD/selftests" -maxdepth 1 -type f -executable -exec cp {} "$root/tests/" \;
 	fi
+	if [ -d "$BUILD/userspace/examples" ]; then
+		find "$BUILD/userspace/examples" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
+	fi
 	cp -r "$@" "$root/job/"
 	basename "$1" >"$root/job/script"
 	printf '%s\n' "${VM_ARGS[@]}" >"$root/job/args"

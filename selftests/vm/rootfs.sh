@@ -6,11 +6,11 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 packages=(
-	bc bison cpio daxctl flex gcc iproute2 iputils-ping kmod libc6-dev
-	libelf-dev libibverbs-dev ibverbs-providers librdmacm1t64 librdmacm-dev
-	librpma-dev librpma0 libssl-dev liburing-dev make mandoc ndctl perl
-	pkgconf procps python3-minimal rdma-core strace tcpdump udev
-	linux-source-6.12
+	bc bison cpio daxctl flex gcc ibverbs-providers ibverbs-utils iproute2
+	iputils-ping kmod libc6-dev libelf-dev libibverbs-dev librdmacm-dev
+	librdmacm1t64 librpma-dev librpma0 libssl-dev liburing-dev make mandoc
+	ndctl perl pkgconf procps python3-minimal rdma-core rdmacm-utils sparse
+	strace tcpdump udev linux-source-6.12
 )
 # Installed first from trixie, then again from backports: a newer metapackage
 # leaves the older kernel in place.
@@ -29,8 +29,8 @@ options=$(mktemp)
 trap 'rm -f "$options"' EXIT
 apt-config dump | grep -iE '^Acquire::(https?|Check-[A-Za-z-]*|Retries)' >"$options" || true
 
-rm -rf "$TREE" "$stamp"
 mkdir -p "$BUILD"
+rm -rf "$TREE.new"
 say "making the Debian tree (some minutes)"
 join() { local IFS=,; echo "$*"; }
 # shellcheck disable=SC2016	# "$1" is the tree, expanded by the hooks
@@ -44,8 +44,10 @@ mmdebstrap --quiet --mode=root --variant=minbase --format=directory \
 		apt-get install -y -qq --no-install-recommends ${kernels[*]}" \
 	--customize-hook="chroot \"\$1\" env INITRD=No DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -qq --no-install-recommends -t trixie-backports ${kernels[*]}" \
-	trixie "$TREE" \
+	trixie "$TREE.new" \
 	"deb $mirror trixie main" "deb $mirror trixie-backports main" \
 	>"$BUILD/rootfs.log" 2>&1 || { tail -n 20 "$BUILD/rootfs.log" >&2; die "no tree"; }
 
+rm -rf "$TREE" "$stamp"
+mv "$TREE.new" "$TREE"
 echo "$recipe" >"$stamp"

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# usage: check.sh [static] [suites] [pairs] [harness] [mutants]
+# Prepares, builds and runs these parts on every kernel of KERNELS (default:
+# all parts on 6.12, 7.3 and the debug kernel). Two jobs at a time; the debug
+# kernel is built beside the first ones. TESTS= narrows the suites.
+# The last line is the sum: "N passed, N failed, N skipped".
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+. "$VM/suites.sh"
+
+parts=" ${*:-static suites pairs harness mutants} "
+wants() { case $parts in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+
+mkdir -p "$LOGS"
+run=$LOGS/check.$(date +%H%M%S).$$
+mkdir -p "$run"
+read -ra tests <<<"${TESTS-}"
+
+# job NAME COMMAND...: in the background, with a tally and a log of its own.
+job() {
+	local name=$1
+	shift
+	while [ "$(jobs -rp | wc -l)" -ge "$limit" ]; do wait -n || true; done
+	job_body "$name" "$@" &
+}
+job_body() {
+	local name=$1 begin=$SECONDS status=0
+	shift
+	TALLY=$run/$name.tally "$@" >"$run/$name.log" 2>&1 </dev/null || status=$?
+	touch "$run/$name.tally"
+	if ! grep -qE '^(pass|fail|skip)' "$run/$name.tally" && [ "$status" != 0 ]; then
+		TALLY=$run/$name.tally tally fail "$name" run "nothing ran, exit status $status"
+	fi
+	# One write, so that two jobs do not mix their lines.
+	printf '%s\n' "$(
+		echo "== $name, $((SECONDS - begin)) s"
+		if [ "$status" != 0 ] || [ -n "${V-}" ]; then cat "$run/$name.log"; fi
+		tally_report "$run/$name.tally"
+	)"
+}
+
+limit=2
+stock=${KERNELS/debug/}
+with_debug=''
+case " $KERNELS " in *" debug "*) with_debug=yes ;; esac
+
+# shellcheck disable=SC2086	# kernels are words
+"$VM/prepare.sh" $stock
+if [ -n "$with_debug" ]; then
+	nice "$VM/prepare.sh" debug >"$run/debug-kernel.log" 2>&1 &
+	debug_kernel=$!
+	limit=3
+fi
+# shellcheck disable=SC2086
+"$VM/build.sh" $stock || say 'going on with what was built'
+
+jobs_for() { # KERNEL
+	if wants suites; then job "one-$1" "$VM/one.sh" -k "$1" "${tests[@]}"; fi
+	if wants pairs; then
+		job "two-$1" "$VM/pairs.sh" -k "$1" two
+		job "powercut-$1" "$VM/pairs.sh" -k "$1" powercut
+	fi
+}
+
+if wants static; then job static "$VM/static.sh"; fi
+for kernel in $stock; do jobs_for "$kernel"; done
+if wants mutants; then job mutants "$VM/mutants.sh"; fi
+if [ -n "$with_debug" ]; then
+	# What depends on the debug kernel waits for it; the others go on.
+	while kill -0 "$debug_kernel" 2>/dev/null; do wait -n || true; done
+	limit=2
+	if wait "$debug_kernel"; then
+		"$VM/build.sh" debug || say 'going on with what was built'
+		jobs_for debug
+	else
+		cat "$run/debug-kernel.log"
+		TALLY=$run/debug.tally tally fail debug kernel 'is built'
+	fi
+fi
+if wants harness; then job harness "$VM/harness.sh"; fi
+wait
+
+cat "$run"/*.tally >"$run/tally"
+printf '\n'
+if grep -q '^fail' "$run/tally"; then
+	awk -F '\t' '$1 == "fail" { print "FAILED " $2 " " $3 ": " $4 }' "$run/tally"
+	say "logs in $run"
+fi
+tally_summary "$run/tally"

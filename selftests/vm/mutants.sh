@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# usage: mutants.sh [MUTANT...]
+# Proof that the tests catch faults: each selftests/mutants/MUTANT.patch is
+# applied to a copy of the sources, and the test its head names must fail (or
+# the machine go down). The same test must pass without the patch. Heads:
+#   # test: flush_test
+#   # filter: every_length	(optional: one test of it by name, or words
+#				 for the harness such as -v ipv6)
+# Runs on 6.12, many mutants in one machine; adds to the tally (TALLY=).
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+. "$VM/qemu.sh"
+. "$VM/suites.sh"
+
+kernel=6.12
+mutants=("$@")
+if [ $# = 0 ]; then
+	for path in "$TOP"/selftests/mutants/*.patch; do
+		[ -e "$path" ] || continue
+		mutants+=("$(basename "$path" .patch)")
+	done
+fi
+
+run_directory mutants
+TALLY=${TALLY:-$RUN/tally}
+copies=$BUILD/mutants
+rm -rf "$copies"
+mkdir -p "$copies/bin"
+
+head_of() { sed -n "s/^# $2: *//p" "$TOP/selftests/mutants/$1.patch" | head -n 1; }
+
+# mutate NAME: builds bin/NAME.ko and bin/NAME.lib from a patched copy. The
+# object files come along, so that only what the patch touches is built anew.
+mutate() {
+	local name=$1 copy=$copies/$1
+	mkdir -p "$copy"
+	cp -a "$BUILD/kmod/$kernel/." "$copy/"
+	cp -a "$TOP/userspace" "$copy/"
+	patch -s -d "$copy" -p1 <"$TOP/selftests/mutants/$name.patch" || return 1
+	if grep -qE '^\+\+\+ [^/]*/(kmod|uapi)/' "$TOP/selftests/mutants/$name.patch"; then
+		in_tree make -C "$(kernel_headers "$kernel")" M="/rpma/build/mutants/$name" modules || return 1
+	fi
+	cp "$copy/kmod/rpma.ko" "$copies/bin/$name.ko"
+	if grep -qE '^\+\+\+ [^/]*/userspace/' "$TOP/selftests/mutants/$name.patch"; then
+		in_tree make -C "/rpma/build/mutants/$name/userspace" \
+			BUILD="/rpma/build/mutants/$name/lib" all || return 1
+		mkdir -p "$copies/bin/$name.lib"
+		cp -P "$copy/lib"/librpma.so* "$copies/bin/$name.lib/"
+	fi
+	rm -rf "$copy"
+}
+
+left=()
+for name in "${mutants[@]}"; do
+	if mutate "$name" >"$RUN/$name.log" 2>&1; then
+		left+=("$name")
+	else
+		tally fail mutants "$(head_of "$name" test)" "$name does not apply or build"
+		tail -n 5 "$RUN/$name.log" >&2
+	fi
+done
+
+# What a section of the result says: passed, failed, or nothing of both.
+section() { # FILE NAME
+	awk -v name="$2" '
+		$1 == "mutant" { inside = $2 == name; if (inside) begun = 1; next }
+		!inside { next }
+		/^tap (not )?ok/ { results++ }
+		/^tap not ok/ { failed = 1 }
+		$1 == "end" { ended = 1; if ($3 != 0) failed = 1 }
+		END {
+			if (!begun) print "never"
+			else if (!ended || failed) print "failed"
+			else print results ? "passed" : "silent"
+		}' "$1"
+}
+
+# in_machine LIST RESULT: runs "NAME TEST USER SECONDS FILTER" lines; a machine that
+# goes down, or whose module no longer unloads, is followed by another.
+in_machine() {
+	local list=$1 result=$2 machine=0 dir done
+	: >"$result"
+	while [ -s "$list" ]; do
+		machine=$((machine + 1))
+		dir=$RUN/$(basename "$list").$machine
+		mkdir -p "$dir"
+		cp "$list" "$dir/mutants.list"
+		VM_ARGS=() VM_ENV=("KERNEL=$kernel")
+		vm_payload "$dir" "$kernel" "$VM/guest-mutants.sh" "$dir/mutants.list" "$copies/bin/."
+		vm_run mutants "$dir" "$kernel" $((60 + $(wc -l <"$list") * 100)) || true
+		cat "$dir/result" >>"$result"
+		done=$(grep -c '^mutant ' "$dir/result") || true
+		if [ "$done" = 0 ]; then break; fi
+		sed -i "1,${done}d" "$list"
+	done
+}
+
+for name in "${left[@]}"; do
+	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
+	read -r _ user _ <<<"$(suite_row "$test")"
+	echo "$name $test $user 60 $filter" >>"$RUN/mutated"
+	echo "$test@${filter// /_} $test $user 90 $filter" >>"$RUN/originals.all"
+done
+if [ ${#left[@]} -gt 0 ]; then
+	sort -u "$RUN/originals.all" >"$RUN/originals"
+	in_machine "$RUN/originals" "$RUN/originals.result"
+	in_machine "$RUN/mutated" "$RUN/mutated.result"
+fi
+for name in "${left[@]}"; do
+	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
+	without=$(section "$RUN/originals.result" "$test@${filter// /_}")
+	with=$(section "$RUN/mutated.result" "$name")
+	case $without,$with in
+	passed,failed) tally pass mutants "$test" "$name is caught" ;;
+	passed,*) tally fail mutants "$test" "$name is not caught: $with" ;;
+	*) tally fail mutants "$test" "$name proves nothing: without it the test $without" ;;
+	esac
+done
+tally time mutants all "$SECONDS"
+
+if [ "$TALLY" = "$RUN/tally" ]; then tally_report "$TALLY"; fi
+if grep -q '^fail' "$TALLY"; then run_leave 'mutants at large'; fi
+run_leave good
