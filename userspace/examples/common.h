@@ -91,19 +91,16 @@ static inline size_t parse_size(const char *text)
 /* ---- memory -------------------------------------------------------------- */
 
 /* The bytes of a file or, as sysfs says, of a device such as /dev/dax0.0. */
-static inline size_t path_size(int fd, const char *path)
+static inline size_t path_size(const struct stat *st, const char *path)
 {
 	unsigned long long size = 0;
-	struct stat st;
 	char sys[64];
 	FILE *f;
 
-	if (fstat(fd, &st))
-		die("%s: %s", path, strerror(errno));
-	if (!S_ISCHR(st.st_mode))
-		return st.st_size;
-	snprintf(sys, sizeof(sys), "/sys/dev/char/%u:%u/size", major(st.st_rdev),
-		 minor(st.st_rdev));
+	if (!S_ISCHR(st->st_mode))
+		return st->st_size;
+	snprintf(sys, sizeof(sys), "/sys/dev/char/%u:%u/size", major(st->st_rdev),
+		 minor(st->st_rdev));
 	f = fopen(sys, "r");
 	if (!f || fscanf(f, "%llu", &size) != 1)
 		die("%s: not a device with a size", path);
@@ -117,6 +114,9 @@ static inline size_t path_size(int fd, const char *path)
  */
 static inline void *map_memory(const char *path, size_t *size)
 {
+	const size_t dax_align = 2 << 20;
+	struct stat st;
+	size_t len;
 	void *ptr;
 	int fd;
 
@@ -128,13 +128,18 @@ static inline void *map_memory(const char *path, size_t *size)
 	}
 
 	fd = open(path, O_RDWR);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st))
 		die("%s: %s", path, strerror(errno));
 	if (!*size)
-		*size = path_size(fd, path);
-	ptr = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		*size = path_size(&st, path);
+	else if (!S_ISCHR(st.st_mode) && *size > (size_t)st.st_size)
+		die("%s has %lld bytes only", path, (long long)st.st_size);
+	len = *size;
+	if (S_ISCHR(st.st_mode))
+		len = (len + dax_align - 1) & ~(dax_align - 1);
+	ptr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ptr == MAP_FAILED)
-		die("mapping %zu bytes of %s: %s", *size, path, strerror(errno));
+		die("mapping %zu bytes of %s: %s", len, path, strerror(errno));
 	close(fd);
 	return ptr;
 }

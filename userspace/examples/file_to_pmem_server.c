@@ -112,6 +112,5 @@ int main(int argc, char *argv[])
 	check(rpma_ep_shutdown(&ep), "rpma_ep_shutdown");
 	check(rpma_mr_dereg(&mr), "rpma_mr_dereg");
 	check(rpma_peer_delete(&peer), "rpma_peer_delete");
-	munmap(ptr, size);
 	return EXIT_SUCCESS;
 }
