@@ -163,8 +163,6 @@ static int rpma_wr_build_flush(struct rpma_wr *wr,
 	};
 	u32 access;
 
-	if (req->placement & ~(RPMA_FLUSH_GLOBAL | RPMA_FLUSH_PERSISTENT))
-		return -EOPNOTSUPP;
 	if (req->placement == RPMA_FLUSH_GLOBAL)
 		access = RPMA_ACCESS_FLUSH_GLOBAL;
 	else if (req->placement == RPMA_FLUSH_PERSISTENT)
