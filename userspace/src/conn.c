@@ -30,6 +30,19 @@ static uint32_t cq_entries(const struct rpma_peer *peer, uint32_t asked, uint64_
 	return in_flight;
 }
 
+static int share_channel(struct rpma_conn *conn)
+{
+	int ret = kernel_channel_create(cq_fd(conn->cq), cq_fd(conn->rcq));
+
+	if (ret < 0)
+		return err_report(-ret, "making a channel shared by completion queues");
+	conn->channel_fd = ret;
+	cq_share(conn->cq, ret);
+	if (conn->rcq)
+		cq_share(conn->rcq, ret);
+	return 0;
+}
+
 /* A connection without a kernel one yet, and the queues to make that with. */
 static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *params,
 		      struct rpma_conn_queues *queues, struct rpma_conn **conn_ptr)
@@ -42,6 +55,7 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	if (!conn)
 		return RPMA_E_NOMEM;
 	conn->fd = -1;
+	conn->channel_fd = -1;
 	conn->peer_fd = peer->fd;
 
 	ret = cq_new(peer, cq_entries(peer, params->cq_size,
@@ -50,6 +64,8 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	if (!ret && params->rcq_size)
 		ret = cq_new(peer, cq_entries(peer, params->rcq_size, params->rq_size),
 			     &conn->rcq);
+	if (!ret && params->shared_channel)
+		ret = share_channel(conn);
 	if (ret) {
 		conn_delete(conn);
 		return ret;
@@ -150,6 +166,8 @@ void conn_delete(struct rpma_conn *conn)
 		return;
 	if (conn->fd >= 0)
 		kernel_close(conn->fd);
+	if (conn->channel_fd >= 0)
+		kernel_close(conn->channel_fd);
 	cq_delete(conn->rcq);
 	cq_delete(conn->cq);
 	free(conn);
@@ -307,6 +325,60 @@ int rpma_conn_get_rcq(const struct rpma_conn *conn, struct rpma_cq **rcq_ptr)
 	if (!conn || !rcq_ptr)
 		return RPMA_E_INVAL;
 	*rcq_ptr = conn->rcq;
+	return 0;
+}
+
+/* ---- the channel that completion queues share ------------------------------------- */
+
+int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd)
+{
+	if (!conn || !fd)
+		return RPMA_E_INVAL;
+	if (conn->channel_fd < 0)
+		return RPMA_E_NOT_SHARED_CHNL;
+	*fd = conn->channel_fd;
+	return 0;
+}
+
+/* Waits again when another thread consumed the event first. */
+static int channel_wait(struct rpma_conn *conn, struct rpma_cq **cq)
+{
+	int which, ret;
+
+	do {
+		which = kernel_channel_wait(conn->channel_fd);
+		if (which < 0)
+			return which;
+		*cq = which ? conn->rcq : conn->cq;
+		ret = cq_consume(*cq);
+	} while (ret == -EAGAIN);
+	return ret < 0 ? ret : 0;
+}
+
+/* librpma defines flags here and takes no notice of them. */
+int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool *is_rcq)
+{
+	struct rpma_cq *ready;
+	int ret;
+
+	(void)flags;
+	if (!conn || !cq)
+		return RPMA_E_INVAL;
+	if (conn->channel_fd < 0)
+		return RPMA_E_NOT_SHARED_CHNL;
+
+	ret = channel_wait(conn, &ready);
+	if (ret == -EAGAIN || ret == -EINTR) {
+		errno = -ret;
+		return RPMA_E_NO_COMPLETION;
+	}
+	if (ret) {
+		*cq = NULL;
+		return err_report(-ret, "waiting for completions");
+	}
+	*cq = ready;
+	if (is_rcq)
+		*is_rcq = ready == conn->rcq;
 	return 0;
 }
 

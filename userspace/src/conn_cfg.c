@@ -12,6 +12,7 @@ struct rpma_conn_cfg {
 	_Atomic(uint32_t) rcq_size;
 	_Atomic(uint32_t) sq_size;
 	_Atomic(uint32_t) rq_size;
+	atomic_bool shared_channel;
 };
 
 static const struct conn_params defaults = {
@@ -20,6 +21,7 @@ static const struct conn_params defaults = {
 	.rcq_size = 0,
 	.sq_size = 10,
 	.rq_size = 10,
+	.shared_channel = false,
 };
 
 void conn_cfg_params(const struct rpma_conn_cfg *cfg, struct conn_params *params)
@@ -33,6 +35,7 @@ void conn_cfg_params(const struct rpma_conn_cfg *cfg, struct conn_params *params
 	params->rcq_size = atomic_load(&cfg->rcq_size);
 	params->sq_size = atomic_load(&cfg->sq_size);
 	params->rq_size = atomic_load(&cfg->rq_size);
+	params->shared_channel = atomic_load(&cfg->shared_channel);
 }
 
 int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
@@ -49,6 +52,7 @@ int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
 	atomic_init(&cfg->rcq_size, defaults.rcq_size);
 	atomic_init(&cfg->sq_size, defaults.sq_size);
 	atomic_init(&cfg->rq_size, defaults.rq_size);
+	atomic_init(&cfg->shared_channel, defaults.shared_channel);
 	*cfg_ptr = cfg;
 	return 0;
 }
@@ -130,4 +134,20 @@ int rpma_conn_cfg_set_rq_size(struct rpma_conn_cfg *cfg, uint32_t rq_size)
 int rpma_conn_cfg_get_rq_size(const struct rpma_conn_cfg *cfg, uint32_t *rq_size)
 {
 	return cfg ? get_size(&cfg->rq_size, rq_size) : RPMA_E_INVAL;
+}
+
+int rpma_conn_cfg_set_compl_channel(struct rpma_conn_cfg *cfg, bool shared)
+{
+	if (!cfg)
+		return RPMA_E_INVAL;
+	atomic_store(&cfg->shared_channel, shared);
+	return 0;
+}
+
+int rpma_conn_cfg_get_compl_channel(const struct rpma_conn_cfg *cfg, bool *shared)
+{
+	if (!cfg || !shared)
+		return RPMA_E_INVAL;
+	*shared = atomic_load(&cfg->shared_channel);
+	return 0;
 }

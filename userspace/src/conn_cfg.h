@@ -3,6 +3,7 @@
 #ifndef RPMA_CONN_CFG_H
 #define RPMA_CONN_CFG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rpma_conn_cfg;
@@ -14,6 +15,7 @@ struct conn_params {
 	uint32_t rcq_size;
 	uint32_t sq_size;
 	uint32_t rq_size;
+	bool shared_channel;
 };
 
 /* Reads a configuration; NULL is the defaults. */

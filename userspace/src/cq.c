@@ -32,6 +32,7 @@ struct ring {
 
 struct rpma_cq {
 	int fd;
+	int channel_fd;			/* -1: it has its events for itself */
 	uint32_t ring_bytes;
 	_Atomic(struct ring *) ring;
 };
@@ -69,6 +70,7 @@ int cq_new(const struct rpma_peer *peer, uint32_t entries, struct rpma_cq **cq_p
 		return err_report(-ret, "making a completion queue of %u entries", entries);
 	}
 	cq->fd = ret;
+	cq->channel_fd = -1;
 	*cq_ptr = cq;
 	return 0;
 }
@@ -251,12 +253,24 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 
 /* ---- waiting ------------------------------------------------------------------ */
 
+void cq_share(struct rpma_cq *cq, int channel_fd)
+{
+	cq->channel_fd = channel_fd;
+}
+
+int cq_consume(struct rpma_cq *cq)
+{
+	return kernel_cq_wait(cq->fd);
+}
+
 int rpma_cq_wait(struct rpma_cq *cq)
 {
 	int ret;
 
 	if (!cq)
 		return RPMA_E_INVAL;
+	if (cq->channel_fd >= 0)
+		return RPMA_E_SHARED_CHANNEL;
 	ret = kernel_cq_wait(cq->fd);
 	if (ret >= 0)
 		return 0;
@@ -271,6 +285,6 @@ int rpma_cq_get_fd(const struct rpma_cq *cq, int *fd)
 {
 	if (!cq || !fd)
 		return RPMA_E_INVAL;
-	*fd = cq->fd;
+	*fd = cq->channel_fd >= 0 ? cq->channel_fd : cq->fd;
 	return 0;
 }

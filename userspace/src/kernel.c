@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -168,6 +169,49 @@ int kernel_cq_poll(int cq_fd)
 int kernel_cq_wait(int cq_fd)
 {
 	return call(cq_fd, RPMA_IOC_CQ_WAIT, NULL);
+}
+
+static int channel_add(int channel_fd, int cq_fd, uint32_t which)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = which };
+	int flags = fcntl(cq_fd, F_GETFL);
+
+	if (flags < 0 || fcntl(cq_fd, F_SETFL, flags | O_NONBLOCK) ||
+	    epoll_ctl(channel_fd, EPOLL_CTL_ADD, cq_fd, &event))
+		return -errno;
+	return 0;
+}
+
+int kernel_channel_create(int cq_fd, int rcq_fd)
+{
+	int fd, ret;
+
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = channel_add(fd, cq_fd, 0);
+	if (!ret && rcq_fd >= 0)
+		ret = channel_add(fd, rcq_fd, 1);
+	if (ret) {
+		kernel_close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* epoll_wait(2) takes no notice of O_NONBLOCK, applications set it all the same. */
+int kernel_channel_wait(int channel_fd)
+{
+	int flags = fcntl(channel_fd, F_GETFL);
+	struct epoll_event event;
+	int ret;
+
+	if (flags < 0)
+		return -errno;
+	ret = epoll_wait(channel_fd, &event, 1, flags & O_NONBLOCK ? 0 : -1);
+	if (ret < 0)
+		return -errno;
+	return ret ? (int)event.data.u32 : -EAGAIN;
 }
 
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)

@@ -54,10 +54,20 @@ void kernel_cq_unmap(const struct rpma_cq_ring *ring, size_t ring_bytes, uint32_
 int kernel_cq_poll(int cq_fd);
 int kernel_cq_wait(int cq_fd);
 
+/*
+ * A channel tells which of two queues (@rcq_fd may be -1) has an event, where
+ * one descriptor must do for both. The queues become O_NONBLOCK, since the
+ * event may be another thread's by the time it is consumed.
+ */
+int kernel_channel_create(int cq_fd, int rcq_fd);
+
+/* Waits: 0 the first queue, 1 the second; -EAGAIN if none and O_NONBLOCK. */
+int kernel_channel_wait(int channel_fd);
+
 /* The descriptor of an endpoint. */
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len);
 
-/* Waits for an incoming connection; -EAGAIN if there is none and O_NONBLOCK. */
+/* Waits for an incoming connection; -EAGAIN if none and O_NONBLOCK. */
 int kernel_ep_wait(int ep_fd);
 
 /* The descriptor of a connection. */

@@ -212,6 +212,19 @@ int kernel_cq_wait(int cq_fd)
 	return fake.cq_wait_ret;
 }
 
+int kernel_channel_create(int cq_fd, int rcq_fd)
+{
+	(void)cq_fd;
+	(void)rcq_fd;
+	return new_fd(0);
+}
+
+int kernel_channel_wait(int channel_fd)
+{
+	(void)channel_fd;
+	return fake.channel_wait_ret;
+}
+
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)
 {
 	(void)fd;

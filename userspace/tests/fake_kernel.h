@@ -14,6 +14,7 @@
 struct fake_kernel {
 	/* what the next calls return; 0 is success, else a negative errno */
 	int open_ret, resolve_ret, peer_create_ret, peer_destroy_ret, mr_reg_ret, mr_destroy_ret;
+	int channel_wait_ret;
 	int cq_create_ret, cq_map_ret, cq_poll_ret, cq_wait_ret;
 	int listen_ret, ep_wait_ret, take_ret, conn_create_ret, handshake_ret, disconnect_ret;
 	int query_ret, modify_ret, post_ret;
