@@ -23,6 +23,7 @@ static void usage(FILE *out, const char *name)
 		"  --batch N            writes covered by one flush; default 16\n"
 		"  --retry SECONDS      keep trying to connect for so long; default 0\n"
 		"  --allow-visibility   go on without durability if the server offers none\n"
+		"  --hold               when all is flushed, stay connected until standard input ends\n"
 		"  --help               print this\n"
 		"\n"
 		"Exit status: 0 all of FILE was flushed, 1 failure, 2 wrong usage.\n",
@@ -45,7 +46,8 @@ struct figures {
 	size_t flushes, room;
 	uint32_t crc;
 	enum ibv_wc_opcode opcode;	/* of the last flush */
-	int percent;
+	int percent;			/* shown last, and when */
+	uint64_t shown_ns;
 };
 
 static void add_latency(struct figures *fig, uint64_t ns)
@@ -76,15 +78,18 @@ static uint32_t crc32_add(uint32_t crc, const unsigned char *p, size_t len)
 	return ~crc;
 }
 
-/* A line that is written over on a terminal, and every tenth part elsewhere. */
+/* A line that is written over on a terminal; elsewhere every tenth part or two seconds. */
 static void show_progress(struct figures *fig)
 {
 	int percent = fig->total ? 100 * fig->bytes / fig->total : 100;
 	bool tty = isatty(STDOUT_FILENO);
+	uint64_t now = now_ns();
 
-	if (percent == fig->percent || (!tty && percent / 10 == fig->percent / 10))
+	if (percent == fig->percent ||
+	    (!tty && percent / 10 == fig->percent / 10 && now - fig->shown_ns < 2000000000ULL))
 		return;
 	fig->percent = percent;
+	fig->shown_ns = now;
 	printf("%s%3d%%  %.1f of %.1f MB%s", tty ? "\r" : "", percent, fig->bytes / 1e6,
 	       fig->total / 1e6, tty && percent < 100 ? "" : "\n");
 	fflush(stdout);
@@ -196,6 +201,13 @@ static void run(struct transfer *t, struct figures *fig)
 	}
 }
 
+static void wait_for_end_of_input(void)
+{
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 /* ---- the connection ----------------------------------------------------------------- */
 
 static struct rpma_conn *try_connect(struct rpma_peer *peer, const char *addr, const char *port,
@@ -247,13 +259,14 @@ int main(int argc, char *argv[])
 		{ "batch", required_argument, NULL, 'b' },
 		{ "retry", required_argument, NULL, 'r' },
 		{ "allow-visibility", no_argument, NULL, 'v' },
+		{ "hold", no_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	size_t chunk = 64 << 10, batch = 16, buf_size, room;
 	struct transfer t = { 0 };
 	struct figures fig = { .percent = -1 };
-	bool allow_visibility = false, persistent;
+	bool allow_visibility = false, hold = false, persistent;
 	unsigned int retry_s = 0;
 	struct rpma_peer *peer;
 	const char *path;
@@ -273,6 +286,9 @@ int main(int argc, char *argv[])
 			break;
 		case 'v':
 			allow_visibility = true;
+			break;
+		case 'o':
+			hold = true;
 			break;
 		case 'h':
 			usage(stdout, argv[0]);
@@ -326,6 +342,8 @@ int main(int argc, char *argv[])
 	if (fig.bytes != fig.total)
 		die("%s changed its size meanwhile", path);
 	show_summary(&fig, path, persistent);
+	if (hold)
+		wait_for_end_of_input();
 
 	hang_up(t.conn);
 	check(rpma_mr_remote_delete(&t.remote), "rpma_mr_remote_delete");
