@@ -74,6 +74,11 @@ bool rpma_cq_hold(struct rpma_cq *cq)
 	return false;
 }
 
+bool rpma_cq_has_place(struct rpma_cq *cq)
+{
+	return atomic_read(&cq->held) + rpma_cq_unread(cq) < cq->entries;
+}
+
 void rpma_cq_unhold(struct rpma_cq *cq)
 {
 	atomic_dec(&cq->held);
@@ -113,23 +118,29 @@ void rpma_cq_detach(struct rpma_cq *cq)
 
 /* ---- fetching and waiting ---- */
 
-static void rpma_cq_fetch_locked(struct rpma_cq *cq)
+/*
+ * No more than the adapter's queue holds: all that was there at the start, but
+ * not for ever while others post. Return: whether there may be more.
+ */
+static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 {
-	bool some = false;
+	int most = cq->entries + RPMA_CQ_MAX_QUEUES;
+	int fetched = 0;
 	int i, nr;
 
 	lockdep_assert_held(&cq->lock);
 	if (!cq->ibcq)
-		return;
-	while ((nr = ib_poll_cq(cq->ibcq, RPMA_CQ_BATCH, cq->wc)) > 0) {
+		return false;
+	do {
+		nr = ib_poll_cq(cq->ibcq, RPMA_CQ_BATCH, cq->wc);
 		for (i = 0; i < nr; i++)
 			cq->wc[i].wr_cqe->done(cq->ibcq, &cq->wc[i]);
-		some = true;
-		if (nr < RPMA_CQ_BATCH)
-			break;
-	}
-	if (some && wq_has_sleeper(&cq->wait))
+		fetched += max(nr, 0);
+	} while (nr == RPMA_CQ_BATCH && fetched < most);
+
+	if (fetched && wq_has_sleeper(&cq->wait))
 		wake_up(&cq->wait);
+	return nr == RPMA_CQ_BATCH;
 }
 
 void rpma_cq_fetch(struct rpma_cq *cq)
@@ -139,14 +150,17 @@ void rpma_cq_fetch(struct rpma_cq *cq)
 	spin_unlock(&cq->lock);
 }
 
-/* ORDER: arm, then fetch. What comes after the fetch raises an interrupt. */
-void rpma_cq_arm(struct rpma_cq *cq)
+bool rpma_cq_arm(struct rpma_cq *cq)
 {
+	bool more;
+
 	spin_lock(&cq->lock);
+	/* ORDER: arm, then fetch: what comes later raises an interrupt. */
 	if (cq->ibcq)
 		ib_req_notify_cq(cq->ibcq, IB_CQ_NEXT_COMP);
-	rpma_cq_fetch_locked(cq);
+	more = rpma_cq_fetch_locked(cq);
 	spin_unlock(&cq->lock);
+	return more;
 }
 
 int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
@@ -154,10 +168,11 @@ int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 {
 	DEFINE_WAIT(wait);
 	int ret = 0;
+	bool more;
 
 	for (;;) {
 		prepare_to_wait(&cq->wait, &wait, state);
-		rpma_cq_arm(cq);
+		more = rpma_cq_arm(cq);
 		if (cond(arg))
 			break;
 		if (signal_pending_state(state, current)) {
@@ -167,6 +182,11 @@ int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 		if (!timeout) {
 			ret = -ETIME;
 			break;
+		}
+		if (more) {
+			__set_current_state(TASK_RUNNING);
+			cond_resched();
+			continue;
 		}
 		timeout = schedule_timeout(timeout);
 	}

@@ -95,6 +95,9 @@ void rpma_cq_detach(struct rpma_cq *cq);
  */
 bool rpma_cq_hold(struct rpma_cq *cq);
 
+/* Would rpma_cq_hold() succeed now? */
+bool rpma_cq_has_place(struct rpma_cq *cq);
+
 /* Give a place back: not posted after all, or completed silently. */
 void rpma_cq_unhold(struct rpma_cq *cq);
 
@@ -126,8 +129,13 @@ void rpma_cq_fetch(struct rpma_cq *cq);
 int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 		  unsigned int state, long timeout);
 
-/* Tell the adapter to wake @wait at the next completion, and fetch. */
-void rpma_cq_arm(struct rpma_cq *cq);
+/**
+ * rpma_cq_arm - have the adapter wake cq->wait at the next completion
+ * @cq: the queue, fetched from as well
+ *
+ * Return: true if so many came that fetching stopped early.
+ */
+bool rpma_cq_arm(struct rpma_cq *cq);
 
 int rpma_cq_create_ioctl(struct rpma_ucmd *ucmd);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /dev/rpma: the whole interface on one screen, and module init and exit. */
 
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
@@ -45,6 +47,10 @@ static int rpma_device_resolve_ioctl(struct rpma_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (IS_ERR(addr))
 		return PTR_ERR(addr);
+	/* The device is asked for, not the port, which may be taken. */
+	static_assert(offsetof(struct sockaddr_in, sin_port) ==
+		      offsetof(struct sockaddr_in6, sin6_port));
+	((struct sockaddr_in *)cmd->addr)->sin_port = 0;
 	rpma_cm_init(&cm, NULL);
 	if (cmd->flags & RPMA_DEVICE_RESOLVE_F_REMOTE)
 		ret = rpma_cm_resolve(&cm, addr, cmd->timeout_ms, false);

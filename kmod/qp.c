@@ -283,11 +283,8 @@ bool rpma_qp_has_room(struct rpma_qp *qp)
 {
 	struct rpma_queue *sq = &qp->sq;
 
-	if (READ_ONCE(sq->tail) - READ_ONCE(sq->head) >= sq->size ||
-	    !rpma_cq_hold(sq->cq))
-		return false;
-	rpma_cq_unhold(sq->cq);
-	return true;
+	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) < sq->size &&
+	       rpma_cq_has_place(sq->cq);
 }
 
 /* The wire's signal: because the user asked, or because it is about time. */
