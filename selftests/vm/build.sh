@@ -25,17 +25,18 @@ part() { # NAME COMMAND...
 		say "$name does not build:"
 		grep -vE '^(make|  [A-Z]+ )' "$BUILD/$name.log" | head -n 25 >&2 || true
 		echo "$name" >>"$BUILD/unbuilt"
+		return 1
 	fi
 }
 
 : >"$BUILD/unbuilt"
 for kernel; do
 	module_copy "$BUILD/kmod/$kernel"
-	rm -f "$BUILD/kmod/$kernel/kmod/rpma.ko"
 	part "module-$kernel" in_tree make -j"$JOBS" -C "$(kernel_headers "$kernel")" \
-		M="/rpma/build/kmod/$kernel" modules
+		M="/rpma/build/kmod/$kernel" modules ||
+		rm -f "$BUILD/kmod/$kernel/kmod/rpma.ko"
 done
 part userspace in_tree make -j"$JOBS" -C /rpma/userspace BUILD=/rpma/build/userspace \
-	all examples
-part selftests in_tree make -k -j"$JOBS" -C /rpma/selftests BUILD=/rpma/build
+	all examples || rm -f "$BUILD"/userspace/librpma.so*
+part selftests in_tree make -k -j"$JOBS" -C /rpma/selftests BUILD=/rpma/build || true
 [ ! -s "$BUILD/unbuilt" ]

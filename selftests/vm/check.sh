@@ -47,7 +47,8 @@ case " $KERNELS " in *" debug "*) with_debug=yes ;; esac
 # shellcheck disable=SC2086	# kernels are words
 "$VM/prepare.sh" $stock
 if [ -n "$with_debug" ]; then
-	nice "$VM/prepare.sh" debug >"$run/debug-kernel.log" 2>&1 &
+	{ nice "$VM/prepare.sh" debug >"$run/debug-kernel.log" 2>&1 &&
+		touch "$run/debug-kernel.ready"; } &
 	debug_kernel=$!
 	limit=3
 fi
@@ -69,7 +70,7 @@ if [ -n "$with_debug" ]; then
 	# What depends on the debug kernel waits for it; the others go on.
 	while kill -0 "$debug_kernel" 2>/dev/null; do wait -n || true; done
 	limit=2
-	if wait "$debug_kernel"; then
+	if [ -e "$run/debug-kernel.ready" ]; then
 		"$VM/build.sh" debug || say 'going on with what was built'
 		jobs_for debug
 	else

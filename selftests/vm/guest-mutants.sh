@@ -7,7 +7,9 @@ while read -r name test user seconds filter; do
 	report "mutant $name"
 	LD_LIBRARY_PATH=$library
 	if [ -d "$name.lib" ]; then LD_LIBRARY_PATH=/rpma/job/$name.lib; fi
-	if [ -e "$name.ko" ]; then load_rpma "$name.ko"; else load_rpma; fi
+	module=$name.ko
+	if [ ! -e "$module" ]; then module=/rpma/rpma.ko; fi
+	load_rpma "$module"
 	case $filter in
 	'' | -*) ;;
 	*) filter="-t $filter" ;;

@@ -20,7 +20,10 @@ cue() {
 	local answer
 	report "cue $*"
 	IFS= read -r answer <&7
-	if [ "$answer" != done ]; then printf '%s\n' "$answer"; fi
+	case $answer in
+	'' | 'done') ;;
+	*) printf '%s\n' "$answer" ;;
+	esac
 }
 
 # A line on the console, so that a kernel report can be told apart by place.
@@ -62,17 +65,16 @@ setup_node() {
 	chmod 660 /dev/rpma
 }
 
-load_rpma() {
-	insmod "${1:-/rpma/rpma.ko}"
+load_rpma() { # FILE
+	insmod "$1"
 	[ -c /dev/rpma ]
 	setup_node
 }
 
 # Fails when something holds the module; one that hangs must not hang us.
 unload_rpma() {
-	local tick
 	rmmod rpma &
-	for tick in {1..100}; do
+	for _ in {1..100}; do
 		kill -0 $! 2>/dev/null || break
 		sleep 0.2
 	done
@@ -81,13 +83,14 @@ unload_rpma() {
 
 setup_all() {
 	setup_rdma "$@"
-	load_rpma
+	load_rpma /rpma/rpma.ko
 }
 
-# as_tester COMMAND...: as an ordinary user of group rdma.
+# as_tester COMMAND...: as an ordinary user of group rdma, who may lock MEMLOCK
+# bytes (default: what most systems allow).
 as_tester() {
-	setpriv --reuid tester --regid tester --init-groups --reset-env \
-		env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" \
+	prlimit --memlock="${MEMLOCK:-8388608}" setpriv --reuid tester --regid tester --init-groups --reset-env \
+		env PATH="$PATH" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" \
 		RPMA_TEST_ADDR4="$RPMA_TEST_ADDR4" RPMA_TEST_ADDR6="$RPMA_TEST_ADDR6" "$@"
 }
 
@@ -125,7 +128,9 @@ run_test() {
 # and found again after the power came back.
 setup_dax() {
 	local module
-	for module in nfit nd_pmem dax_pmem device_dax; do modprobe -q "$module" || true; done
+	for module in nfit nd_pmem dax_pmem device_dax; do
+		modprobe -q "$module" 2>/dev/null || true
+	done
 	if ! [ -c /dev/dax0.0 ]; then
 		ndctl create-namespace -f -e namespace0.0 -m devdax >/dev/null 2>&1
 	fi
@@ -134,7 +139,20 @@ setup_dax() {
 	chmod 660 /dev/dax0.0
 }
 
-# mount_out: /out is a directory of the host, DIR/out of this machine.
+# dax_read BYTES [OFFSET]: what /dev/dax0.0 holds, which can only be mapped.
+dax_read() {
+	python3 -c '
+import mmap, os, sys
+fd = os.open("/dev/dax0.0", os.O_RDONLY)
+count, offset = int(sys.argv[1]), int(sys.argv[2])
+unit = 2 << 20
+length = -(-(offset + count) // unit) * unit
+with mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ) as dax:
+    sys.stdout.buffer.write(dax[offset:offset + count])
+' "$1" "${2:-0}"
+}
+
+# mount_out: /tmp/out is a directory of the host, DIR/out of this machine.
 mount_out() {
 	local module
 	for module in 9p 9pnet_virtio; do modprobe -q "$module" || true; done

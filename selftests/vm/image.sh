@@ -17,7 +17,7 @@ trap 'rm -rf "$stage"' EXIT
 
 # Hard links: files may be removed or replaced here, never written to.
 cp -al "$TREE" "$stage"
-rm -rf "$stage"/{boot,usr/src,usr/lib/modules,var/cache/apt,var/lib/apt,rpma}
+rm -rf "${stage:?}"/{boot,usr/src,usr/lib/modules,var/cache/apt,var/lib/apt,rpma}
 mkdir -p "$stage"/{rpma,pmem,usr/lib/modules}
 chroot "$stage" groupadd --system rdma 2>/dev/null || true
 chroot "$stage" useradd --create-home --groups rdma tester

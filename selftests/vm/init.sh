@@ -23,9 +23,9 @@ exec 7<>/dev/ttyS1
 . /rpma/vm/guest.sh
 
 cd /rpma/job || exit
-mapfile -t args <args
-mapfile -t environment <env
-script=$(cat script)
+mapfile -t args <./args
+mapfile -t environment <./env
+script=$(cat ./script)
 
 report start
 env "${environment[@]}" BASH_ENV=/rpma/vm/guest.sh \

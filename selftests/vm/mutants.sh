@@ -78,7 +78,7 @@ section() { # FILE NAME
 # in_machine LIST RESULT: runs "NAME TEST USER SECONDS FILTER" lines; a machine that
 # goes down, or whose module no longer unloads, is followed by another.
 in_machine() {
-	local list=$1 result=$2 machine=0 dir done
+	local list=$1 result=$2 machine=0 dir count
 	: >"$result"
 	while [ -s "$list" ]; do
 		machine=$((machine + 1))
@@ -89,9 +89,9 @@ in_machine() {
 		vm_payload "$dir" "$kernel" "$VM/guest-mutants.sh" "$dir/mutants.list" "$copies/bin/."
 		vm_run mutants "$dir" "$kernel" $((60 + $(wc -l <"$list") * 100)) || true
 		cat "$dir/result" >>"$result"
-		done=$(grep -c '^mutant ' "$dir/result") || true
-		if [ "$done" = 0 ]; then break; fi
-		sed -i "1,${done}d" "$list"
+		count=$(grep -c '^mutant ' "$dir/result") || true
+		if [ "$count" = 0 ]; then break; fi
+		sed -i "1,${count}d" "$list"
 	done
 }
 
@@ -99,17 +99,16 @@ for name in "${left[@]}"; do
 	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
 	read -r _ user _ <<<"$(suite_row "$test")"
 	echo "$name $test $user 60 $filter" >>"$RUN/mutated"
-	echo "$test@${filter// /_} $test $user 90 $filter" >>"$RUN/originals.all"
+	echo "$test@${filter// /_} $test $user 90 $filter" >>"$RUN/originals"
 done
 if [ ${#left[@]} -gt 0 ]; then
-	sort -u "$RUN/originals.all" >"$RUN/originals"
-	in_machine "$RUN/originals" "$RUN/originals.result"
-	in_machine "$RUN/mutated" "$RUN/mutated.result"
+	{ sort -u "$RUN/originals"; cat "$RUN/mutated"; } >"$RUN/list"
+	in_machine "$RUN/list" "$RUN/result"
 fi
 for name in "${left[@]}"; do
 	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
-	without=$(section "$RUN/originals.result" "$test@${filter// /_}")
-	with=$(section "$RUN/mutated.result" "$name")
+	without=$(section "$RUN/result" "$test@${filter// /_}")
+	with=$(section "$RUN/result" "$name")
 	case $without,$with in
 	passed,failed) tally pass mutants "$test" "$name is caught" ;;
 	passed,*) tally fail mutants "$test" "$name is not caught: $with" ;;

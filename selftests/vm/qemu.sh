@@ -23,8 +23,10 @@ vm_accel() {
 # vm_payload DIR KERNEL FILE...: the tar that becomes /rpma in the guest.
 # job/ holds FILE..., the first of them the script to run; job/args its words.
 vm_payload() {
-	local dir=$1 kernel=$2 root=$1/payload
+	local dir=$1 kernel=$2 root=$1/payload lock
 	shift 2
+	exec {lock}>"$BUILD/build.lock"
+	flock -s "$lock"	# not while somebody builds
 	mkdir -p "$root"/{vm,tests,lib,job,bin}
 	cp "$VM"/init.sh "$VM"/guest.sh "$root/vm/"
 	ln /bin/busybox "$root/bin/busybox" 2>/dev/null || cp /bin/busybox "$root/bin/"
@@ -40,6 +42,7 @@ vm_payload() {
 	if [ -d "$BUILD/userspace/examples" ]; then
 		find "$BUILD/userspace/examples" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
 	fi
+	exec {lock}>&-
 	cp -r "$@" "$root/job/"
 	basename "$1" >"$root/job/script"
 	printf '%s\n' "${VM_ARGS[@]}" >"$root/job/args"

@@ -9,7 +9,7 @@ packages=(
 	bc bison cpio daxctl flex gcc ibverbs-providers ibverbs-utils iproute2
 	iputils-ping kmod libc6-dev libelf-dev libibverbs-dev librdmacm-dev
 	librdmacm1t64 librpma-dev librpma0 libssl-dev liburing-dev make mandoc
-	ndctl perl pkgconf procps python3-minimal rdma-core rdmacm-utils sparse
+	ndctl perl pkgconf procps python3 rdma-core rdmacm-utils sparse
 	strace tcpdump udev linux-source-6.12
 )
 # Installed first from trixie, then again from backports: a newer metapackage
@@ -21,9 +21,16 @@ stamp=$BUILD/rootfs.stamp
 if is_fresh "$stamp" "$recipe"; then exit 0; fi
 
 # The host's own mirror, proxies and patience are good enough for the tree.
-mirror=$(apt-get indextargets --format '$(REPO_URI)' \
-	'Created-By: Packages' 'Origin: Debian' 'Component: main' |
-	grep -v -- '-security' | head -n 1)
+mirror_of_host() {
+	apt-get indextargets --format '$(REPO_URI) $(CODENAME)' \
+		'Created-By: Packages' 'Origin: Debian' 'Component: main' |
+		awk '$2 !~ /-/ && !found { print $1; found = 1 }'
+}
+mirror=$(mirror_of_host)
+if [ -z "$mirror" ]; then
+	apt-get update -qq
+	mirror=$(mirror_of_host)
+fi
 [ -n "$mirror" ] || die "apt knows no Debian mirror"
 options=$(mktemp)
 trap 'rm -f "$options"' EXIT

@@ -73,7 +73,7 @@ on_cue() {
 	set)
 		printf '%s\n' "${*:4}" >"$keys/.$key.$vm"
 		mv "$keys/.$key.$vm" "$keys/$key"
-		echo done ;;
+		echo 'done' ;;
 	wait)
 		while [ ! -e "$keys/$key" ]; do sleep 0.05; done
 		cat "$keys/$key" ;;
@@ -81,16 +81,19 @@ on_cue() {
 		dir=$(cat "$RUN/$key.now")
 		echo killed >"$dir/outcome"
 		vm_kill "$dir"
-		echo done ;;
+		echo 'done' ;;
 	start)
 		touch "$keys/.start.$key"
-		echo done ;;
+		echo 'done' ;;
 	*) echo "unknown cue" ;;
 	esac
 }
 
-lose() { # OUTCOME: after which the others need not go on
+# lose OUTCOME: after which the other machine need not go on. Only the first
+# loser counts; the other one died of it.
+lose() {
 	local dir
+	if ! mkdir "$RUN/lost" 2>/dev/null; then exit 1; fi
 	for dir in "$RUN"/{target,initiator}*/; do
 		if vm_is_alive "$dir"; then vm_kill "$dir"; fi
 	done

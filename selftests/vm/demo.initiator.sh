@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# The initiator of demo.sh: streams the file to the target and cuts its power
+# behind the last flush; then has it switched on again. BREAK=early cuts it in
+# the middle: the client must say so.
+. ./demo.guest.sh
+fault=$2
+
+setup_all eth0
+take_verbs_away
+ulimit -l unlimited
+mount_out
+echo 'ready for the file'
+cue wait file
+cue wait ready
+
+coproc client {
+	as_tester /rpma/bin/file_to_pmem_client --chunk 64k --batch 4 --hold \
+		"$PEER4" "$port" /tmp/out/file 2>&1
+}
+# shellcheck disable=SC2154	# coproc sets it
+pid=$client_PID
+exec 3<&"${client[0]}" 4>&"${client[1]}"
+exec {client[0]}<&- {client[1]}>&-
+
+cut_power() {
+	local before=${EPOCHREALTIME/./}
+	cue kill target
+	echo "power cut after $(((${EPOCHREALTIME/./} - before) / 1000)) ms"
+}
+
+is_cut=
+while IFS= read -r line <&3; do
+	case $line in
+	100%*)
+		cut_power
+		is_cut=yes
+		echo "client: $line"
+		check_process file_to_pmem_client
+		exec 4>&- ;;
+	' '[3-9]?%*)
+		echo "client: $line"
+		if [ "$fault" = early ] && [ -z "$is_cut" ]; then
+			cut_power
+			is_cut=yes
+		fi ;;
+	*)
+		echo "client: $line" ;;
+	esac
+done
+
+if ! wait "$pid"; then
+	echo 'the client failed'
+	exit 1
+fi
+echo 'ready for the restart'
+cue wait restart
+cue start target
+cue wait found

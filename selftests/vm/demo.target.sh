@@ -1,0 +1,26 @@
+# shellcheck shell=bash
+# The target of demo.sh: offers its persistent memory until its power is cut;
+# in its second life says what it finds there.
+. ./demo.guest.sh
+size=$1
+
+setup_dax
+if [ "$LIFE" != 1 ]; then
+	sum=$(as_tester /rpma/bin/pmem_cat /dev/dax0.0 "$size" | sha256sum)
+	echo "found ${sum%% *}"
+	cue set found
+	exit
+fi
+
+setup_all eth0
+take_verbs_away
+# A region counts as locked memory, and root's limit here is 8 MiB.
+ulimit -l unlimited
+as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 |
+	while IFS= read -r line; do
+		echo "server: $line"
+		case $line in
+		ready:*) cue set ready ;;
+		'client connected') check_process file_to_pmem_server ;;
+		esac
+	done
