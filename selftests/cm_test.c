@@ -63,6 +63,7 @@ TEST_F_TIMEOUT(cm, read_depth_is_agreed_on, WAIT_SECONDS)
 	server_take(_metadata, p, &p->server);
 	ioc_conn_accept(p->fd, .conn_fd = p->server.conn);
 	expect_event(self->client, RPMA_EVENT_ESTABLISHED);
+	expect_event(p->server.conn, RPMA_EVENT_ESTABLISHED);
 	EXPECT_LE(1, ioc_conn_query(p->fd, .conn_fd = self->client).out_read_depth);
 	EXPECT_LE(1, ioc_conn_query(p->fd, .conn_fd = p->server.conn).out_read_depth);
 }
@@ -263,23 +264,43 @@ TEST_F_TIMEOUT(cm, server_waits_longer_than_the_client_lives, WAIT_SECONDS)
 	client_create(_metadata, p, &p->client);
 }
 
-/* Takes as long as the adapter's handshake retries: a minute or so. */
-TEST_F_TIMEOUT(cm, nobody_answers_is_unreachable, 3 * WAIT_SECONDS)
-{
-	struct rpma_ioc_conn_create cmd = { .peer = self->p.peer, .timeout_ms = WAIT_MS };
-	const char *dead = variant->ipv6 ? test_env("RPMA_TEST_DEAD6", "fd07::dead") :
-					   test_env("RPMA_TEST_DEAD4", "10.7.7.222");
-	struct pollfd p;
+/* ---- nobody there ---- */
 
-	cmd.queues = side_queues(&self->p.client, &self->p.opts);
-	addr_set(cmd.addr, dead, 7000);
-	ASSERT_EQ(0, _ioc_conn_create(self->p.fd, &cmd));
-	ioc_conn_connect(self->p.fd, .conn_fd = cmd.out_fd);
-	p = (struct pollfd){ .fd = cmd.out_fd, .events = POLLIN };
-	ASSERT_EQ(1, poll(&p, 1, 2 * WAIT_SECONDS * 1000));
-	expect_event(cmd.out_fd, RPMA_EVENT_UNREACHABLE);
-	expect_no_more_events(cmd.out_fd);
-	close(cmd.out_fd);
+FIXTURE(silence) {
+	struct pair p;
+};
+
+FIXTURE_SETUP(silence)
+{
+	SKIP_WITHOUT_RPMA();
+	pair_prepare(_metadata, &self->p, (struct pair_opts){});
+}
+
+FIXTURE_TEARDOWN(silence)
+{
+	pair_close(&self->p);
+}
+
+/* Takes as long as the adapter's handshake retries: a minute or so. */
+TEST_F_TIMEOUT(silence, is_unreachable, 3 * WAIT_SECONDS)
+{
+	const char *dead[] = { test_env("RPMA_TEST_DEAD4", "10.7.7.222"),
+			       test_env("RPMA_TEST_DEAD6", "fd07::dead") };
+	struct side side[2];
+
+	for (int i = 0; i < 2; i++) {
+		side[i] = side_new(_metadata, &self->p);
+		self->p.opts.addr = dead[i];
+		client_create(_metadata, &self->p, &side[i]);
+		ioc_conn_connect(self->p.fd, .conn_fd = side[i].conn);
+	}
+	for (int i = 0; i < 2; i++) {
+		ASSERT_NE(0, poll_for(side[i].conn, POLLIN, 2 * WAIT_SECONDS * 1000));
+		expect_event(side[i].conn, RPMA_EVENT_UNREACHABLE);
+		expect_no_more_events(side[i].conn);
+		EXPECT_EQ(RPMA_CONN_STATE_ENDED, state(_metadata, &self->p, side[i].conn));
+		side_close(&side[i]);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -195,6 +195,15 @@ TEST_F_TIMEOUT(flush, type_gate, WAIT_SECONDS)
 	expect_usable(_metadata, &self->p);
 }
 
+TEST_F_TIMEOUT(flush, unknown_access_of_the_remote_is_eopnotsupp, WAIT_SECONDS)
+{
+	struct rpma_request r = req_flush(1, SIGNALED, &self->s->mem, 0, 8);
+
+	r.remote.access |= 1u << 31;
+	refused(EOPNOTSUPP, r);
+	expect_usable(_metadata, &self->p);
+}
+
 TEST_F_TIMEOUT(flush, before_established_is_enotconn, WAIT_SECONDS)
 {
 	struct side client = side_new(_metadata, &self->p);

@@ -224,6 +224,22 @@ TEST_F_TIMEOUT(lib, region_descriptor_is_that_of_librpma, WAIT_SECONDS)
 	EXPECT_EQ(RPMA_E_INVAL, rpma_mr_remote_from_descriptor(desc, DESC_SIZE, &remote));
 }
 
+TEST_F(lib, dram_is_persistent_only_if_declared)
+{
+	struct rpma_mr_local *mr = NULL;
+	struct rpma_peer *peer;
+
+	unsetenv("RPMA_PERSISTENT_BY_READ");
+	peer = lib_peer(_metadata);
+	EXPECT_EQ(RPMA_E_NOSUPP, rpma_mr_reg(peer, self->e.c.buf, 4096, RPMA_MR_USAGE_WRITE_DST |
+					     RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT, &mr));
+	EXPECT_EQ(NULL, mr);
+	EXPECT_EQ(0, rpma_mr_reg(peer, self->e.c.buf, 4096, RPMA_MR_USAGE_WRITE_DST |
+				 RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY, &mr));
+	EXPECT_EQ(0, rpma_mr_dereg(&mr));
+	EXPECT_EQ(0, rpma_peer_delete(&peer));
+}
+
 TEST(peer_descriptor_is_one_byte)
 {
 	struct rpma_peer_cfg *pcfg = NULL, *copy = NULL;

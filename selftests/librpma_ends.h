@@ -86,6 +86,8 @@ static inline void end_established(struct __test_metadata *_metadata, struct end
 static inline void ends_prepare(struct __test_metadata *_metadata, struct ends *ends)
 {
 	memset(ends, 0, sizeof(*ends));
+	/* So that DRAM can be flushed PERSISTENT; read when a peer is made. */
+	setenv("RPMA_PERSISTENT_BY_READ", "1", 1);
 	ends->peer = lib_peer(_metadata);
 	ASSERT_EQ(0, rpma_ep_listen(ends->peer, test_addr4(), PORT, &ends->ep));
 	end_memory(_metadata, ends->peer, &ends->c);
