@@ -96,24 +96,22 @@ void rpma_cq_push(struct rpma_cq *cq, const struct rpma_completion *completion)
 	atomic_dec(&cq->held);
 }
 
-static u32 rpma_cq_max_queues(const struct rpma_cq *cq)
+static u32 rpma_cq_max_senders(const struct rpma_cq *cq)
 {
-	return min(cq->entries, RPMA_CQ_MAX_QUEUES);
+	return min(cq->entries, RPMA_CQ_MAX_SENDERS);
 }
 
-int rpma_cq_attach(struct rpma_cq *cq, u32 entries)
+int rpma_cq_attach(struct rpma_cq *cq)
 {
-	if (entries > cq->entries)
-		return -ENOSPC;
-	if (atomic_inc_return(&cq->nr_queues) <= rpma_cq_max_queues(cq))
+	if (atomic_inc_return(&cq->senders) <= rpma_cq_max_senders(cq))
 		return 0;
-	atomic_dec(&cq->nr_queues);
+	atomic_dec(&cq->senders);
 	return -ENOSPC;
 }
 
 void rpma_cq_detach(struct rpma_cq *cq)
 {
-	atomic_dec(&cq->nr_queues);
+	atomic_dec(&cq->senders);
 }
 
 /* ---- fetching and waiting ---- */
@@ -124,7 +122,7 @@ void rpma_cq_detach(struct rpma_cq *cq)
  */
 static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 {
-	int most = cq->entries + RPMA_CQ_MAX_QUEUES;
+	int most = cq->entries + RPMA_CQ_MAX_SENDERS;
 	int fetched = 0;
 	int i, nr;
 
@@ -292,7 +290,7 @@ static int rpma_cq_build(struct rpma_cq *cq)
 {
 	struct rpma_device *dev = cq->peer->dev;
 	struct ib_cq_init_attr attr = {
-		.cqe = cq->entries + rpma_cq_max_queues(cq),
+		.cqe = cq->entries + rpma_cq_max_senders(cq),
 	};
 	struct ib_cq *ibcq;
 

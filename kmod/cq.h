@@ -14,10 +14,10 @@
 #define RPMA_CQ_BATCH 8
 
 /*
- * Queues of connections that may report to one completion queue. Each may
- * have a marker in flight, for which the adapter's queue has spare entries.
+ * Connections that may send through one completion queue. Each may have a
+ * marker in flight, for which the adapter's queue has spare entries.
  */
-#define RPMA_CQ_MAX_QUEUES 64
+#define RPMA_CQ_MAX_SENDERS 64
 
 /**
  * struct rpma_cq - a completion queue
@@ -36,7 +36,7 @@
  * @user_head: the page where the user says what it has read; not trusted
  * @head: the last value there that made sense
  * @held: places promised to requests that have not completed
- * @nr_queues: queues of connections that report here
+ * @senders: connections whose send queues report here
  * @event_mark: @tail as of the last wait
  * @read_lock: one read(2) at a time
  * @wait: woken when something completed or the device is gone
@@ -59,7 +59,7 @@ struct rpma_cq {
 	u32 *user_head;
 	u32 head;
 	atomic_t held;
-	atomic_t nr_queues;
+	atomic_t senders;
 	u32 event_mark;
 	struct mutex read_lock; /* read(2) */
 	wait_queue_head_t wait;
@@ -78,13 +78,12 @@ struct rpma_cq *rpma_cq_get(struct rpma_ctx *ctx, int fd);
 void rpma_cq_put(struct rpma_cq *cq);
 
 /**
- * rpma_cq_attach - a connection's queue will report here
+ * rpma_cq_attach - a connection's send queue will report here
  * @cq: the completion queue
- * @entries: how many that connection can have in flight on @cq
  *
  * Return: 0 or -ENOSPC.
  */
-int rpma_cq_attach(struct rpma_cq *cq, u32 entries);
+int rpma_cq_attach(struct rpma_cq *cq);
 void rpma_cq_detach(struct rpma_cq *cq);
 
 /**

@@ -149,14 +149,19 @@ static int rpma_queue_set_cq(struct rpma_queue *q, struct rpma_qp *qp, int fd,
 {
 	struct rpma_cq *cq = rpma_cq_get(qp->env.ctx, fd);
 	u32 entries = size;
-	int ret;
+	int ret = 0;
 
 	if (!cq)
 		return -EBADF;
 	/* One for both: RECVs must not leave the sends without a place. */
 	if (cq == qp->sq.cq)
 		entries += qp->sq.size;
-	ret = cq->peer == qp->env.peer ? rpma_cq_attach(cq, entries) : -EXDEV;
+	if (cq->peer != qp->env.peer)
+		ret = -EXDEV;
+	else if (entries > cq->entries)
+		ret = -ENOSPC;
+	else if (q == &qp->sq)
+		ret = rpma_cq_attach(cq);
 	if (ret) {
 		rpma_cq_put(cq);
 		return ret;
@@ -201,14 +206,14 @@ int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
 static void rpma_queue_exit(struct rpma_queue *q)
 {
 	kvfree(q->slots);
-	if (q->cq) {
-		rpma_cq_detach(q->cq);
+	if (q->cq)
 		rpma_cq_put(q->cq);
-	}
 }
 
 void rpma_qp_exit(struct rpma_qp *qp)
 {
+	if (qp->sq.cq)
+		rpma_cq_detach(qp->sq.cq);
 	rpma_queue_exit(&qp->sq);
 	rpma_queue_exit(&qp->rq);
 }

@@ -137,6 +137,8 @@ static int rpma_wr_build_local(struct rpma_wr *wr,
 		ret = -EACCES;
 	else if (!rpma_range_is_inside(req->mr_offset, req->len, mr->length))
 		ret = -EINVAL;
+	else if (req->len > env->peer->dev->max_msg_size)
+		ret = -EMSGSIZE;
 	if (ret) {
 		rpma_mr_put(mr);
 		return ret;
@@ -253,9 +255,6 @@ int rpma_wr_build(struct rpma_wr *wr, const struct rpma_request *req,
 
 	if (ret)
 		return ret;
-	if (req->op != RPMA_OP_FLUSH &&
-	    req->len > env->peer->dev->max_msg_size)
-		return -EMSGSIZE;
 	wr->op = req->op;
 	wr->method = RPMA_FLUSH_METHOD_NONE;
 	wr->context = req->context;

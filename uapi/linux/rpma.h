@@ -599,8 +599,8 @@ struct rpma_ioc_ep_listen {
  * @__reserved: Must be 0
  *
  * ENOSPC: a completion queue has fewer entries than the queues of this
- * connection that report to it, or as many queues as entries, or 64, report to
- * it already.
+ * connection that report to it, or as many connections as it has entries, or
+ * 64, send through it already.
  */
 struct rpma_conn_queues {
 	__s32 send_cq_fd;
