@@ -1,8 +1,6 @@
 # shellcheck shell=bash
 # What the two machines of demo.sh share; sourced by their scripts.
 
-port=7471
-
 # From here on nobody can open a verbs device, and nobody needs one.
 take_verbs_away() {
 	rm -rf /dev/infiniband

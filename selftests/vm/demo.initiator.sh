@@ -4,23 +4,20 @@
 # the middle: the client must say so.
 . ./demo.guest.sh
 fault=$2
+port=7471
 
 setup_all eth0
 take_verbs_away
-ulimit -l unlimited
 mount_out
 echo 'ready for the file'
 cue wait file
 cue wait ready
 
-coproc client {
-	as_tester /rpma/bin/file_to_pmem_client --chunk 64k --batch 4 --hold \
-		"$PEER4" "$port" /tmp/out/file 2>&1
-}
-# shellcheck disable=SC2154	# coproc sets it
-pid=$client_PID
-exec 3<&"${client[0]}" 4>&"${client[1]}"
-exec {client[0]}<&- {client[1]}>&-
+mkfifo /tmp/input /tmp/output
+as_tester /rpma/bin/file_to_pmem_client --chunk 64k --batch 4 --hold \
+	"$PEER4" "$port" /tmp/out/file </tmp/input >/tmp/output 2>&1 &
+client=$!
+exec 4>/tmp/input 3</tmp/output
 
 cut_power() {
 	local before=${EPOCHREALTIME/./}
@@ -48,7 +45,7 @@ while IFS= read -r line <&3; do
 	esac
 done
 
-if ! wait "$pid"; then
+if ! wait "$client"; then
 	echo 'the client failed'
 	exit 1
 fi

@@ -78,7 +78,7 @@ sum=${sum%% *}
 sum=${sum#\\}
 
 # Besides the bytes the device holds its page map; it comes in pieces of 128 MiB.
-nvdimm_mib=$(((size / mib * 33 / 32 + 24) / 128 * 128 + 128))
+nvdimm_mib=$(((size * 33 / 32 / mib + 24) / 128 * 128 + 128))
 seconds=$((240 + size / 200000))
 
 # ---- the run ----
@@ -105,7 +105,7 @@ key() { # KEY: what a machine waits for
 }
 
 # The device is the end of the NVDIMM, behind the page map.
-data_start() { echo $((nvdimm_mib * mib - ${got[offered]})); }
+data_start() { echo $((nvdimm_mib * mib - got[offered])); }
 
 change_a_byte() {
 	local at=$(($(data_start) + size / 2)) old
@@ -184,6 +184,7 @@ if [ -n "${got[found]-}" ] && [ "${got[found]}" != "$sum" ]; then
 		"$file" 2>&1 | sed 's|^/dev/fd/[0-9]*|the NVDIMM and|' || true)")
 fi
 
+found=${got[found]-nothing heard}
 verdict="DURABLE: every byte is there after the power cut"
 if [ ${#problems[@]} -gt 0 ]; then verdict=FAILED; fi
 cat <<END
@@ -196,7 +197,7 @@ latency     ${got[latency]:--} (emulated machines)
 user        tester on both machines, with /dev/rpma and without /dev/infiniband
 power cut   the target's, ${got[cut]:--} after the last flush completed
 sha256      ${sum:0:32}... here
-            ${got[found]:0:32}... in the restarted target
+            ${found:0:32}... in the restarted target
 time        $((SECONDS - begin)) s
 verdict     $verdict
 END

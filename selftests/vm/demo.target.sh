@@ -3,6 +3,7 @@
 # in its second life says what it finds there.
 . ./demo.guest.sh
 size=$1
+port=7471
 
 setup_dax
 if [ "$LIFE" != 1 ]; then
@@ -14,9 +15,8 @@ fi
 
 setup_all eth0
 take_verbs_away
-# A region counts as locked memory, and root's limit here is 8 MiB.
-ulimit -l unlimited
-as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 |
+# All of the device is one region, and regions count as locked memory.
+MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 |
 	while IFS= read -r line; do
 		echo "server: $line"
 		case $line in
