@@ -15,6 +15,9 @@
 /* How long requests posted before a disconnect may take. */
 #define LINGER_MS 1000
 
+/* How often in a row the main queue may come before the receive queue. */
+#define RCQ_PASSED_OVER_MAX 16
+
 /* ---- birth and death --------------------------------------------------------- */
 
 /*
@@ -340,16 +343,32 @@ int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd)
 	return 0;
 }
 
+/*
+ * Which of the queues that are ready comes first? The answer to a message was
+ * received after the message was sent, and programs rely on hearing of it in
+ * this order. So the main queue, but not for ever.
+ */
+static struct rpma_cq *channel_choose(struct rpma_conn *conn, int ready)
+{
+	if (!(ready & KERNEL_CHANNEL_RCQ))
+		return conn->cq;
+	if ((ready & KERNEL_CHANNEL_CQ) &&
+	    atomic_fetch_add(&conn->rcq_passed_over, 1) < RCQ_PASSED_OVER_MAX)
+		return conn->cq;
+	atomic_store(&conn->rcq_passed_over, 0);
+	return conn->rcq;
+}
+
 /* Waits again when another thread consumed the event first. */
 static int channel_wait(struct rpma_conn *conn, struct rpma_cq **cq)
 {
-	int which, ret;
+	int ready, ret;
 
 	do {
-		which = kernel_channel_wait(conn->channel_fd);
-		if (which < 0)
-			return which;
-		*cq = which ? conn->rcq : conn->cq;
+		ready = kernel_channel_wait(conn->channel_fd);
+		if (ready < 0)
+			return ready;
+		*cq = channel_choose(conn, ready);
 		ret = cq_consume(*cq);
 	} while (ret == -EAGAIN);
 	return ret < 0 ? ret : 0;

@@ -24,6 +24,7 @@ struct rpma_conn {
 	struct rpma_cq *cq;
 	struct rpma_cq *rcq;		/* NULL: there is none */
 	int channel_fd;			/* -1: each queue has its own events */
+	atomic_uint rcq_passed_over;	/* how often in a row on the channel */
 	atomic_bool direct_write;	/* what the other side's peer_cfg says */
 	atomic_uint qp_num;		/* 0: not asked for yet */
 	atomic_uint private_data_len;	/* published after private_data */

@@ -189,9 +189,9 @@ int kernel_channel_create(int cq_fd, int rcq_fd)
 	fd = epoll_create1(EPOLL_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = channel_add(fd, cq_fd, 0);
+	ret = channel_add(fd, cq_fd, KERNEL_CHANNEL_CQ);
 	if (!ret && rcq_fd >= 0)
-		ret = channel_add(fd, rcq_fd, 1);
+		ret = channel_add(fd, rcq_fd, KERNEL_CHANNEL_RCQ);
 	if (ret) {
 		kernel_close(fd);
 		return ret;
@@ -203,15 +203,17 @@ int kernel_channel_create(int cq_fd, int rcq_fd)
 int kernel_channel_wait(int channel_fd)
 {
 	int flags = fcntl(channel_fd, F_GETFL);
-	struct epoll_event event;
-	int ret;
+	struct epoll_event events[2];
+	int i, ret, ready = 0;
 
 	if (flags < 0)
 		return -errno;
-	ret = epoll_wait(channel_fd, &event, 1, flags & O_NONBLOCK ? 0 : -1);
+	ret = epoll_wait(channel_fd, events, 2, flags & O_NONBLOCK ? 0 : -1);
 	if (ret < 0)
 		return -errno;
-	return ret ? (int)event.data.u32 : -EAGAIN;
+	for (i = 0; i < ret; i++)
+		ready |= events[i].data.u32;
+	return ready ? ready : -EAGAIN;
 }
 
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)

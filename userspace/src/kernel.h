@@ -61,7 +61,11 @@ int kernel_cq_wait(int cq_fd);
  */
 int kernel_channel_create(int cq_fd, int rcq_fd);
 
-/* Waits: 0 the first queue, 1 the second; -EAGAIN if none and O_NONBLOCK. */
+/* Waits, and says which queues have an event; -EAGAIN if none and O_NONBLOCK. */
+enum {
+	KERNEL_CHANNEL_CQ = 1 << 0,
+	KERNEL_CHANNEL_RCQ = 1 << 1,
+};
 int kernel_channel_wait(int channel_fd);
 
 /* The descriptor of an endpoint. */

@@ -871,7 +871,7 @@ static void test_channel(struct rpma_peer *peer)
 	struct rpma_conn *alone = make_conn(peer, NULL), *conn;
 	struct rpma_cq *cq, *rcq, *ready = NULL;
 	bool shared = true, is_rcq = false;
-	int fds = fake.fds, fd = -1, cq_fd = -2;
+	int fds = fake.fds, fd = -1, cq_fd = -2, i;
 	struct rpma_conn_cfg *cfg;
 
 	rpma_conn_cfg_new(&cfg);
@@ -897,14 +897,22 @@ static void test_channel(struct rpma_peer *peer)
 	   "channel: no waiting on one queue");
 	ok(!rpma_conn_get_compl_fd(conn, &fd) && !rpma_cq_get_fd(cq, &cq_fd) && fd == cq_fd &&
 	   !rpma_cq_get_fd(rcq, &cq_fd) && fd == cq_fd, "channel: one descriptor for all");
+	fake.channel_wait_ret = KERNEL_CHANNEL_CQ;
 	ok(!rpma_conn_wait(conn, 0, &ready, &is_rcq) && ready == cq && !is_rcq, "channel: main queue");
-	fake.channel_wait_ret = 1;
+	fake.channel_wait_ret = KERNEL_CHANNEL_CQ | KERNEL_CHANNEL_RCQ;
+	ok(!rpma_conn_wait(conn, 0, &ready, &is_rcq) && ready == cq && !is_rcq,
+	   "channel: main queue comes first");
+	for (i = 0; i < 100 && !is_rcq; i++)
+		rpma_conn_wait(conn, 0, &ready, &is_rcq);
+	ok(is_rcq && ready == rcq, "channel: but not for ever");
+	is_rcq = false;
+	fake.channel_wait_ret = KERNEL_CHANNEL_RCQ;
 	ok(!rpma_conn_wait(conn, 0, &ready, &is_rcq) && ready == rcq && is_rcq,
 	   "channel: receive queue");
 	ok(!rpma_conn_wait(conn, 0, &ready, NULL), "channel: which one is not asked for");
 	fake.channel_wait_ret = -EAGAIN;
 	ok(rpma_conn_wait(conn, 0, &ready, NULL) == RPMA_E_NO_COMPLETION, "channel: nothing there");
-	fake.channel_wait_ret = 0;
+	fake.channel_wait_ret = KERNEL_CHANNEL_CQ;
 	fake.cq_wait_ret = -ENODEV;
 	ok(rpma_conn_wait(conn, 0, &ready, NULL) == RPMA_E_PROVIDER && errno == ENODEV && !ready,
 	   "channel: device is gone");
