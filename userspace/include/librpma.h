@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* ---- errors --------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 #define RPMA_E_UNKNOWN		(-100000) /* nothing else fits */
 #define RPMA_E_NOSUPP		(-100001) /* not supported here */
@@ -44,7 +44,7 @@ extern "C" {
 /* Names an RPMA_E_* value (or 0) in English. Never NULL, never freed. */
 const char *rpma_err_2str(int ret);
 
-/* ---- device --------------------------------------------------------------- */
+/* ---- device -------------------------------------------------------------- */
 
 /* For rpma_conn_wait(). */
 #define RPMA_W_WAIT_FOR_COMPLETION (1)
@@ -73,7 +73,7 @@ int rpma_utils_get_ibv_context(const char *addr, enum rpma_util_ibv_context_type
  */
 int rpma_utils_ibv_context_is_odp_capable(struct ibv_context *ibv_ctx, int *is_odp_capable);
 
-/* ---- peer configuration: what this machine promises to others --------------- */
+/* ---- peer configuration: what this machine promises to others ------------ */
 
 struct rpma_peer_cfg;
 
@@ -109,7 +109,7 @@ int rpma_peer_cfg_get_descriptor_size(const struct rpma_peer_cfg *pcfg, size_t *
 int rpma_peer_cfg_from_descriptor(const void *desc, size_t desc_size,
 				  struct rpma_peer_cfg **pcfg_ptr);
 
-/* ---- peer: an RDMA device in use --------------------------------------------- */
+/* ---- peer: an RDMA device in use ----------------------------------------- */
 
 struct rpma_peer;
 
@@ -125,7 +125,7 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr);
  */
 int rpma_peer_delete(struct rpma_peer **peer_ptr);
 
-/* ---- memory regions ------------------------------------------------------------ */
+/* ---- memory regions ------------------------------------------------------ */
 
 struct rpma_mr_local;
 struct rpma_mr_remote;
@@ -194,7 +194,7 @@ int rpma_mr_remote_delete(struct rpma_mr_remote **mr_ptr);
 int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len, int advice,
 		   uint32_t flags);
 
-/* ---- connection configuration ------------------------------------------------------ */
+/* ---- connection configuration -------------------------------------------- */
 
 struct rpma_conn_cfg;
 struct rpma_srq;
@@ -254,7 +254,7 @@ int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq);
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr);
 
-/* ---- connection ---------------------------------------------------------------------- */
+/* ---- connection ---------------------------------------------------------- */
 
 struct rpma_conn;
 struct rpma_cq;
@@ -335,7 +335,7 @@ int rpma_conn_disconnect(struct rpma_conn *conn);
 /* Ends a connection and its completion queues. INVAL: NULL address. */
 int rpma_conn_delete(struct rpma_conn **conn_ptr);
 
-/* ---- connection requests --------------------------------------------------------------- */
+/* ---- connection requests ------------------------------------------------- */
 
 struct rpma_conn_req;
 
@@ -368,7 +368,7 @@ int rpma_conn_req_recv(struct rpma_conn_req *req, struct rpma_mr_local *dst, siz
 int rpma_conn_req_get_private_data(const struct rpma_conn_req *req,
 				   struct rpma_conn_private_data *pdata);
 
-/* ---- endpoint: waiting for others to connect ---------------------------------------------- */
+/* ---- endpoint: waiting for others to connect ----------------------------- */
 
 struct rpma_ep;
 
@@ -395,7 +395,7 @@ int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
 int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 			  struct rpma_conn_req **req_ptr);
 
-/* ---- shared receive queue ------------------------------------------------------------------- */
+/* ---- shared receive queue ------------------------------------------------ */
 
 struct rpma_srq_cfg;
 
@@ -430,7 +430,7 @@ int rpma_srq_recv(struct rpma_srq *srq, struct rpma_mr_local *dst, size_t offset
 /* Stores its completion queue or NULL; the shared queue owns it. INVAL: NULL. */
 int rpma_srq_get_rcq(const struct rpma_srq *srq, struct rpma_cq **rcq_ptr);
 
-/* ---- requests ----------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 /*
  * @flags of a request: report its failure only, or its success too. A request
@@ -499,7 +499,7 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
 int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,
 	      const void *op_context);
 
-/* ---- completions ---------------------------------------------------------------------------------- */
+/* ---- completions --------------------------------------------------------- */
 
 /*
  * Stores the descriptor that is readable when completions may be fetched; the
@@ -522,7 +522,7 @@ int rpma_cq_wait(struct rpma_cq *cq);
  */
 int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got);
 
-/* ---- logging ------------------------------------------------------------------------------------------ */
+/* ---- logging ------------------------------------------------------------- */
 
 /* How serious a message is. */
 enum rpma_log_level {

@@ -18,7 +18,7 @@
 /* How often in a row the main queue may come before the receive queue. */
 #define RCQ_PASSED_OVER_MAX 16
 
-/* ---- birth and death --------------------------------------------------------- */
+/* ---- birth and death ----------------------------------------------------- */
 
 /*
  * A queue that can hold a completion for every request in flight never loses
@@ -185,7 +185,7 @@ int rpma_conn_delete(struct rpma_conn **conn_ptr)
 	return 0;
 }
 
-/* ---- events ------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------- */
 
 int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd)
 {
@@ -259,7 +259,7 @@ int rpma_conn_disconnect(struct rpma_conn *conn)
 	return 0;
 }
 
-/* ---- properties ---------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------- */
 
 void conn_private_data(const struct rpma_conn *conn, struct rpma_conn_private_data *pdata)
 {
@@ -331,7 +331,7 @@ int rpma_conn_get_rcq(const struct rpma_conn *conn, struct rpma_cq **rcq_ptr)
 	return 0;
 }
 
-/* ---- the channel that completion queues share ------------------------------------- */
+/* ---- the channel that completion queues share ---------------------------- */
 
 int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd)
 {
@@ -401,7 +401,7 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool 
 	return 0;
 }
 
-/* ---- requests -------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static inline int post(const struct rpma_conn *conn, const struct rpma_request *req,
 		       const char *what)

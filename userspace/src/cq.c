@@ -53,7 +53,7 @@ _Static_assert((int)RPMA_STATUS_SUCCESS == IBV_WC_SUCCESS &&
 	       (int)RPMA_STATUS_RNR_RETRY_EXC_ERR == IBV_WC_RNR_RETRY_EXC_ERR,
 	       "a completion's status is that of verbs");
 
-/* ---- birth and death --------------------------------------------------- */
+/* ---- birth and death ----------------------------------------------------- */
 
 int cq_new(const struct rpma_peer *peer, uint32_t entries, struct rpma_cq **cq_ptr)
 {
@@ -142,7 +142,7 @@ static int ring_get(struct rpma_cq *cq, struct ring **ring_ptr)
 	return 0;
 }
 
-/* ---- fetching --------------------------------------------------------------- */
+/* ---- fetching ------------------------------------------------------------ */
 
 static enum ibv_wc_opcode wc_opcode(const struct rpma_completion *c)
 {
@@ -251,7 +251,7 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 	return 0;
 }
 
-/* ---- waiting ------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
 void cq_share(struct rpma_cq *cq, int channel_fd)
 {

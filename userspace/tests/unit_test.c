@@ -16,7 +16,7 @@
 
 static char memory[4096];
 
-/* ---- fixtures ----------------------------------------------------------------- */
+/* ---- fixtures ------------------------------------------------------------ */
 
 static struct rpma_peer *make_peer(void)
 {
@@ -79,7 +79,7 @@ static void keep_log(enum rpma_log_level level, const char *file_name, const int
 	errno = EDOM;
 }
 
-/* ---- context and peer ------------------------------------------------------------ */
+/* ---- context and peer ---------------------------------------------------- */
 
 static void test_context(void)
 {
@@ -140,7 +140,7 @@ static void test_context(void)
 	ok(rpma_peer_delete(NULL) == RPMA_E_INVAL, "peer: delete NULL");
 }
 
-/* ---- memory regions ------------------------------------------------------------------ */
+/* ---- memory regions ------------------------------------------------------ */
 
 static void test_mr(struct rpma_peer *peer)
 {
@@ -272,7 +272,7 @@ static void test_mr_remote(void)
 	   rpma_mr_remote_delete(NULL) == RPMA_E_INVAL, "remote: delete, none, NULL");
 }
 
-/* ---- configurations -------------------------------------------------------------------- */
+/* ---- configurations ------------------------------------------------------ */
 
 static void test_peer_cfg(void)
 {
@@ -354,7 +354,7 @@ static void test_conn_cfg(void)
 	   rpma_conn_cfg_delete(NULL) == RPMA_E_INVAL, "conn_cfg: delete, none, NULL");
 }
 
-/* ---- connections -------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 static void test_conn_req(struct rpma_peer *peer)
 {
@@ -578,7 +578,7 @@ static void test_conn(struct rpma_peer *peer)
 	rpma_conn_delete(&conn);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static bool remote_is_given(const struct rpma_remote *remote)
 {
@@ -760,7 +760,7 @@ static void test_flush(struct rpma_peer *peer)
 	rpma_mr_remote_delete(&none);
 }
 
-/* ---- completions ---------------------------------------------------------------------------------- */
+/* ---- completions --------------------------------------------------------- */
 
 static void test_cq(struct rpma_peer *peer)
 {
@@ -977,7 +977,7 @@ static void test_cq_threads(struct rpma_peer *peer)
 	rpma_conn_delete(&conn);
 }
 
-/* ---- names and logging -------------------------------------------------------------------------------- */
+/* ---- names and logging --------------------------------------------------- */
 
 static void test_names(void)
 {
