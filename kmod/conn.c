@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A connection: its descriptor, and the one way it ends.
- *
- * The adapter retries a silent peer for ever (retry count 7, as librpma asks
- * for), so the connection has a clock of its own: requests in flight that
- * make no progress for peer_timeout_ms end it.
- */
+/* A connection: its descriptor, and the one way it ends. */
 
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -16,99 +10,12 @@
 
 #include "conn.h"
 
-#define RPMA_PEER_TIMEOUT_MS 20000
-#define RPMA_PEER_TIMEOUT_MIN_MS 100
-#define RPMA_PEER_TIMEOUT_NEVER U32_MAX
-
 #define RPMA_LINGER_MAX_MS 60000
 
 /* Requests copied to the stack; more take an allocation. */
 #define RPMA_POST_ON_STACK 4
 
 static const struct file_operations rpma_conn_fops;
-static struct workqueue_struct *rpma_conn_wq;
-
-int rpma_conn_init(void)
-{
-	rpma_conn_wq = alloc_workqueue("rpma", WQ_UNBOUND, 0);
-	return rpma_conn_wq ? 0 : -ENOMEM;
-}
-
-void rpma_conn_exit(void)
-{
-	destroy_workqueue(rpma_conn_wq);
-}
-
-/* ---- the clock ---- */
-
-static unsigned long rpma_conn_clock_period(const struct rpma_conn *conn)
-{
-	return msecs_to_jiffies(READ_ONCE(conn->peer_timeout_ms) / 4);
-}
-
-/* A large transfer completes late without its peer being dead. */
-static unsigned long rpma_conn_patience(struct rpma_conn *conn)
-{
-	u64 mib = min(rpma_qp_bytes_in_flight(&conn->qp) >> 20, 3600ULL);
-
-	return msecs_to_jiffies(READ_ONCE(conn->peer_timeout_ms)) + mib * HZ;
-}
-
-static void rpma_conn_clock(struct work_struct *work)
-{
-	struct rpma_conn *conn = container_of(to_delayed_work(work),
-					      struct rpma_conn, clock);
-	struct rpma_qp *qp = &conn->qp;
-	u64 completed;
-
-	rpma_cq_fetch(qp->sq.cq);
-	if (!rpma_qp_in_flight(qp)) {
-		WRITE_ONCE(conn->clock_runs, false);
-		/* ORDER: stopped, then look again. Pairs with _watch(). */
-		smp_mb();
-		if (!rpma_qp_in_flight(qp))
-			return;
-		WRITE_ONCE(conn->clock_runs, true);
-	}
-	/* Those at the end of the queue may have no signal to show progress. */
-	rpma_qp_mark(qp);
-
-	completed = READ_ONCE(qp->sq.head);
-	if (completed != conn->seen) {
-		conn->seen = completed;
-		conn->deadline = jiffies + rpma_conn_patience(conn);
-	} else if (time_after(jiffies, conn->deadline)) {
-		rpma_cm_lose(&conn->cm, -ETIMEDOUT);
-		return;
-	}
-	queue_delayed_work(rpma_conn_wq, &conn->clock,
-			   rpma_conn_clock_period(conn));
-}
-
-/* Something was posted: see to it that the clock runs. */
-static void rpma_conn_watch(struct rpma_conn *conn)
-{
-	/* ORDER: posted, then look. Pairs with rpma_conn_clock(). */
-	smp_mb();
-	if (READ_ONCE(conn->clock_runs) ||
-	    READ_ONCE(conn->peer_timeout_ms) == RPMA_PEER_TIMEOUT_NEVER)
-		return;
-	if (xchg(&conn->clock_runs, true))
-		return;
-	conn->seen = U64_MAX;
-	queue_delayed_work(rpma_conn_wq, &conn->clock,
-			   rpma_conn_clock_period(conn));
-}
-
-static int rpma_conn_set_peer_timeout(struct rpma_conn *conn, u32 ms)
-{
-	if (!ms)
-		ms = RPMA_PEER_TIMEOUT_MS;
-	if (ms < RPMA_PEER_TIMEOUT_MIN_MS)
-		return -EINVAL;
-	WRITE_ONCE(conn->peer_timeout_ms, ms);
-	return 0;
-}
 
 /* ---- birth ---- */
 
@@ -141,8 +48,8 @@ struct rpma_conn *rpma_conn_alloc(struct rpma_ctx *ctx, struct rpma_peer *peer)
 	conn->ctx = ctx;
 	conn->peer = peer;
 	INIT_LIST_HEAD(&conn->node);
-	INIT_DELAYED_WORK(&conn->clock, rpma_conn_clock);
 	rpma_cm_init(&conn->cm, &rpma_conn_cm_ops);
+	rpma_watch_init(&conn->watch, &conn->cm, &conn->qp);
 	return conn;
 }
 
@@ -161,7 +68,7 @@ int rpma_conn_build(struct rpma_conn *conn,
 	struct ib_qp_init_attr attr;
 	int ret;
 
-	ret = rpma_conn_set_peer_timeout(conn, queues->peer_timeout_ms);
+	ret = rpma_watch_set_timeout(&conn->watch, queues->peer_timeout_ms);
 	if (ret)
 		return ret;
 	ret = rpma_qp_init(&conn->qp, conn->ctx, conn->peer, queues);
@@ -215,7 +122,7 @@ void rpma_conn_free(struct rpma_conn *conn)
 	rpma_hw_off(&conn->hw);
 	/* One that was never built has only this. */
 	rpma_cm_close(&conn->cm, false);
-	cancel_delayed_work_sync(&conn->clock);
+	rpma_watch_exit(&conn->watch);
 	rpma_qp_exit(&conn->qp);
 	rpma_peer_put(conn->peer);
 	kfree(conn);
@@ -419,7 +326,7 @@ int rpma_conn_query_ioctl(struct rpma_ucmd *ucmd)
 		return -EBADF;
 	conn = file->private_data;
 	qp = &conn->qp;
-	cmd->out_qp_num = qp->qp_num;
+	cmd->out_qp_num = qp->sq.qp_num;
 	cmd->out_flush_method = conn->peer->method->id;
 	/* Completed first: it must not be more than posted. */
 	cmd->out_completed = READ_ONCE(qp->sq.head) + READ_ONCE(qp->rq.head);
@@ -454,7 +361,8 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 		return -EBADF;
 	conn = file->private_data;
 	if (cmd->mask & RPMA_CONN_MODIFY_PEER_TIMEOUT) {
-		ret = rpma_conn_set_peer_timeout(conn, cmd->peer_timeout_ms);
+		ret = rpma_watch_set_timeout(&conn->watch,
+					     cmd->peer_timeout_ms);
 		if (ret)
 			return ret;
 	}
@@ -465,35 +373,18 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 
 /* ---- commands on the connection ---- */
 
-/* Return: how many were copied, or the errno of the first. */
-static int rpma_conn_copy_requests(const struct rpma_ioc_post *cmd,
-				   struct rpma_request *reqs, u32 nr)
-{
-	u64 from = cmd->requests;
-	u32 i;
-	int ret;
-
-	for (i = 0; i < nr; i++, from += cmd->request_size) {
-		ret = copy_struct_from_user(&reqs[i], sizeof(*reqs),
-					    u64_to_user_ptr(from),
-					    cmd->request_size);
-		if (ret)
-			return i ?: ret;
-	}
-	return nr;
-}
-
 static int rpma_conn_post_from(struct rpma_conn *conn,
 			       const struct rpma_ioc_post *cmd,
 			       struct rpma_request *reqs, u32 nr)
 {
-	int ret = rpma_conn_copy_requests(cmd, reqs, nr);
+	int ret = rpma_requests_copy(reqs, nr, u64_to_user_ptr(cmd->requests),
+				     cmd->request_size);
 
 	if (ret < 0)
 		return ret;
 	ret = rpma_qp_post(&conn->qp, reqs, ret,
 			   cmd->flags & RPMA_POST_F_WAIT);
-	rpma_conn_watch(conn);
+	rpma_watch_posted(&conn->watch);
 	return ret;
 }
 
@@ -544,7 +435,7 @@ static int rpma_conn_flush_ioctl(struct rpma_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	ret = rpma_qp_post(&conn->qp, &req, 1,
 			   cmd->post_flags & RPMA_POST_F_WAIT);
-	rpma_conn_watch(conn);
+	rpma_watch_posted(&conn->watch);
 	return ret < 0 ? ret : 0;
 }
 

@@ -3,10 +3,7 @@
 #ifndef RPMA_CONN_H
 #define RPMA_CONN_H
 
-#include <linux/workqueue.h>
-
-#include "cm.h"
-#include "qp.h"
+#include "watch.h"
 
 /**
  * struct rpma_conn - a connection
@@ -16,11 +13,7 @@
  * @node: in its endpoint's backlog, before it has a descriptor
  * @cm: the handshake's side
  * @qp: the data's side
- * @clock: looks whether the other side still answers
- * @clock_runs: it is queued or running; under no lock, see rpma_conn_watch()
- * @seen: requests completed when it looked last
- * @deadline: when no progress since then is too long, in jiffies
- * @peer_timeout_ms: how long that is
+ * @watch: looks whether the other side still answers
  *
  * One owner: the backlog of its endpoint, then its descriptor. No count.
  */
@@ -31,15 +24,8 @@ struct rpma_conn {
 	struct list_head node;
 	struct rpma_cm cm;
 	struct rpma_qp qp;
-	struct delayed_work clock;
-	bool clock_runs;
-	u64 seen;
-	unsigned long deadline;
-	u32 peer_timeout_ms;
+	struct rpma_watch watch;
 };
-
-int rpma_conn_init(void);
-void rpma_conn_exit(void);
 
 /**
  * rpma_conn_alloc - a connection without queues

@@ -7,23 +7,16 @@
  * to sleep, and the interrupt only wakes: some providers raise it with their
  * queue locked, so fetching there would deadlock.
  *
- * Nothing is ever dropped, because a request takes a place in the ring before
- * it is posted and keeps it until its completion was read (or was silent):
- *
- *   held (in flight) + unread (tail - head) <= entries
- *
- * So the adapter's queue, which has as many entries, cannot overflow either.
+ * Places in the ring bound what is in flight, so the adapter's queue, which has
+ * as many entries, cannot overflow either.
  */
 
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "cq.h"
 
@@ -47,58 +40,11 @@ static void rpma_cq_async_event(struct ib_event *event, void *context)
 	wake_up(&cq->wait);
 }
 
-/* ---- places and the ring ---- */
-
-/* Also reads what the user wrote: anything out of order counts as nothing. */
-static u32 rpma_cq_unread(struct rpma_cq *cq)
-{
-	u32 head = READ_ONCE(cq->head);
-	u32 claimed = READ_ONCE(*cq->user_head);
-	u32 tail = READ_ONCE(cq->tail);
-
-	if (claimed - head <= tail - head) {
-		WRITE_ONCE(cq->head, claimed);
-		head = claimed;
-	}
-	return tail - head;
-}
-
-/* ORDER: take the place, then look at the tail. Pairs with rpma_cq_push(). */
-bool rpma_cq_hold(struct rpma_cq *cq)
-{
-	u32 held = atomic_inc_return(&cq->held);
-
-	if (held + rpma_cq_unread(cq) <= cq->entries)
-		return true;
-	atomic_dec(&cq->held);
-	return false;
-}
-
-bool rpma_cq_has_place(struct rpma_cq *cq)
-{
-	return atomic_read(&cq->held) + rpma_cq_unread(cq) < cq->entries;
-}
-
-void rpma_cq_unhold(struct rpma_cq *cq)
-{
-	atomic_dec(&cq->held);
-}
-
-void rpma_cq_push(struct rpma_cq *cq, const struct rpma_completion *completion)
-{
-	lockdep_assert_held(&cq->lock);
-	cq->slots[cq->tail & (cq->entries - 1)] = *completion;
-	WRITE_ONCE(cq->tail, cq->tail + 1);
-	/* ORDER: entry before tail. Pairs with the reader's load-acquire. */
-	smp_store_release(&cq->ring->tail, cq->tail);
-	/* ORDER: tail before the place is free. Pairs with rpma_cq_hold(). */
-	smp_mb__before_atomic();
-	atomic_dec(&cq->held);
-}
+/* ---- who may send through it ---- */
 
 static u32 rpma_cq_max_senders(const struct rpma_cq *cq)
 {
-	return min(cq->entries, RPMA_CQ_MAX_SENDERS);
+	return min(cq->ring.entries, RPMA_CQ_MAX_SENDERS);
 }
 
 int rpma_cq_attach(struct rpma_cq *cq)
@@ -122,7 +68,7 @@ void rpma_cq_detach(struct rpma_cq *cq)
  */
 static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 {
-	int most = cq->entries + RPMA_CQ_MAX_SENDERS;
+	int most = cq->ring.entries + RPMA_CQ_MAX_SENDERS;
 	int fetched = 0;
 	int i, nr;
 
@@ -192,26 +138,25 @@ int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 	return ret;
 }
 
-static bool rpma_cq_is_gone(struct rpma_cq *cq)
-{
-	return READ_ONCE(cq->ring->gone);
-}
-
 /* As a completion channel would have it: some came since the last wait. */
 static bool rpma_cq_has_event(struct rpma_cq *cq)
 {
-	return READ_ONCE(cq->tail) != READ_ONCE(cq->event_mark) ||
-	       rpma_cq_unread(cq);
+	return READ_ONCE(cq->ring.tail) != READ_ONCE(cq->event_mark) ||
+	       rpma_ring_unread(&cq->ring);
 }
 
 static bool rpma_cq_has_event_or_gone(void *arg)
 {
-	return rpma_cq_has_event(arg) || rpma_cq_is_gone(arg);
+	struct rpma_cq *cq = arg;
+
+	return rpma_cq_has_event(cq) || rpma_ring_is_gone(&cq->ring);
 }
 
 static bool rpma_cq_has_unread_or_gone(void *arg)
 {
-	return rpma_cq_unread(arg) || rpma_cq_is_gone(arg);
+	struct rpma_cq *cq = arg;
+
+	return rpma_ring_unread(&cq->ring) || rpma_ring_is_gone(&cq->ring);
 }
 
 /* ---- birth and death ---- */
@@ -228,7 +173,7 @@ static void rpma_cq_hw_revoke(struct rpma_hw *hw)
 	spin_unlock(&cq->lock);
 
 	ib_destroy_cq(ibcq);
-	WRITE_ONCE(cq->ring->gone, 1);
+	rpma_ring_set_gone(&cq->ring);
 	wake_up(&cq->wait);
 }
 
@@ -238,8 +183,7 @@ static void rpma_cq_release_ref(struct kref *ref)
 	struct file *ctx_file = cq->ctx->file;
 
 	rpma_hw_off(&cq->hw);
-	vfree(cq->ring);
-	vfree(cq->user_head);
+	rpma_ring_exit(&cq->ring);
 	rpma_peer_put(cq->peer);
 	rpma_ctx_uncharge(cq->ctx, RPMA_QUOTA_CQS, 1);
 	kfree(cq);
@@ -270,27 +214,11 @@ struct rpma_cq *rpma_cq_get(struct rpma_ctx *ctx, int fd)
 	return cq;
 }
 
-static int rpma_cq_alloc_ring(struct rpma_cq *cq, u32 entries)
-{
-	cq->entries = roundup_pow_of_two(entries);
-	cq->ring_bytes = PAGE_ALIGN(sizeof(*cq->ring) +
-				    cq->entries * sizeof(*cq->slots));
-	cq->ring = vmalloc_user(cq->ring_bytes);
-	cq->user_head = vmalloc_user(PAGE_SIZE);
-	if (!cq->ring || !cq->user_head)
-		return -ENOMEM;
-	cq->slots = (struct rpma_completion *)(cq->ring + 1);
-	cq->ring->entries = cq->entries;
-	cq->ring->entry_size = sizeof(*cq->slots);
-	cq->ring->first_offset = sizeof(*cq->ring);
-	return 0;
-}
-
 static int rpma_cq_build(struct rpma_cq *cq)
 {
 	struct rpma_device *dev = cq->peer->dev;
 	struct ib_cq_init_attr attr = {
-		.cqe = cq->entries + rpma_cq_max_senders(cq),
+		.cqe = cq->ring.entries + rpma_cq_max_senders(cq),
 	};
 	struct ib_cq *ibcq;
 
@@ -335,7 +263,7 @@ static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
 	get_file(ctx->file);
 
 	/* From here on the last put undoes what was done. */
-	ret = rpma_cq_alloc_ring(cq, entries);
+	ret = rpma_ring_init(&cq->ring, entries);
 	if (!ret)
 		ret = rpma_cq_build(cq);
 	if (ret) {
@@ -373,8 +301,8 @@ int rpma_cq_create_ioctl(struct rpma_ucmd *ucmd)
 		goto err_put_cq;
 	}
 	cmd->out_fd = fd;
-	cmd->out_entries = cq->entries;
-	cmd->out_ring_bytes = cq->ring_bytes;
+	cmd->out_entries = cq->ring.entries;
+	cmd->out_ring_bytes = cq->ring.bytes;
 	ret = rpma_ucmd_respond(ucmd);
 	if (ret)
 		goto err_put_fd;
@@ -400,7 +328,7 @@ static int rpma_cq_poll_ioctl(struct rpma_ucmd *ucmd)
 	struct rpma_cq *cq = ucmd->owner;
 
 	rpma_cq_fetch(cq);
-	return rpma_cq_unread(cq);
+	return rpma_ring_unread(&cq->ring);
 }
 
 static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
@@ -418,8 +346,8 @@ static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
 	}
 	if (!rpma_cq_has_event(cq))
 		return -ENODEV;
-	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->tail));
-	return rpma_cq_unread(cq);
+	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->ring.tail));
+	return rpma_ring_unread(&cq->ring);
 }
 
 static const struct rpma_ioctl_op rpma_cq_ioctls[] = {
@@ -437,33 +365,11 @@ static long rpma_cq_fops_ioctl(struct file *file, unsigned int number,
 				   file->private_data, number, arg);
 }
 
-/* The reader's count is the user's page: what is read here moves it there. */
-static ssize_t rpma_cq_copy(struct rpma_cq *cq, char __user *buf, u32 want)
-{
-	u32 nr = min(rpma_cq_unread(cq), want);
-	u32 head = READ_ONCE(cq->head);
-	u32 i;
-
-	/* ORDER: tail (in unread) before entries. Pairs with rpma_cq_push(). */
-	smp_rmb();
-	for (i = 0; i < nr; i++) {
-		if (copy_to_user(buf + i * sizeof(*cq->slots),
-				 &cq->slots[(head + i) & (cq->entries - 1)],
-				 sizeof(*cq->slots)))
-			break;
-	}
-	if (!i && nr)
-		return -EFAULT;
-	/* ORDER: entries before head. Pairs with rpma_cq_hold(). */
-	smp_store_release(cq->user_head, head + i);
-	return i * sizeof(*cq->slots);
-}
-
 static ssize_t rpma_cq_fops_read(struct file *file, char __user *buf,
 				 size_t count, loff_t *ppos)
 {
 	struct rpma_cq *cq = file->private_data;
-	u32 want = min_t(size_t, count / sizeof(*cq->slots), cq->entries);
+	u32 want = min_t(size_t, count / sizeof(struct rpma_completion), cq->ring.entries);
 	ssize_t ret;
 
 	if (!want)
@@ -472,11 +378,11 @@ static ssize_t rpma_cq_fops_read(struct file *file, char __user *buf,
 	for (;;) {
 		if (mutex_lock_interruptible(&cq->read_lock))
 			return -ERESTARTSYS;
-		ret = rpma_cq_copy(cq, buf, want);
+		ret = rpma_ring_read(&cq->ring, buf, want);
 		mutex_unlock(&cq->read_lock);
 		if (ret)
 			return ret;
-		if (rpma_cq_is_gone(cq))
+		if (rpma_ring_is_gone(&cq->ring))
 			return -ENODEV;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
@@ -496,7 +402,7 @@ static __poll_t rpma_cq_fops_poll(struct file *file, poll_table *table)
 	rpma_cq_arm(cq);
 	if (rpma_cq_has_event(cq))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (rpma_cq_is_gone(cq))
+	if (rpma_ring_is_gone(&cq->ring))
 		mask |= EPOLLERR;
 	return mask;
 }
@@ -504,19 +410,8 @@ static __poll_t rpma_cq_fops_poll(struct file *file, poll_table *table)
 static int rpma_cq_fops_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct rpma_cq *cq = file->private_data;
-	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	unsigned long size = vma->vm_end - vma->vm_start;
 
-	if (!(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
-	if (offset == RPMA_CQ_OFF_HEAD && size == PAGE_SIZE)
-		return remap_vmalloc_range(vma, cq->user_head, 0);
-	if (offset != RPMA_CQ_OFF_RING || size > cq->ring_bytes)
-		return -EINVAL;
-	if (vma->vm_flags & VM_WRITE)
-		return -EPERM;
-	vm_flags_clear(vma, VM_MAYWRITE);
-	return remap_vmalloc_range(vma, cq->ring, 0);
+	return rpma_ring_mmap(&cq->ring, vma);
 }
 
 static int rpma_cq_fops_release(struct inode *inode, struct file *file)

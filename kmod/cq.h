@@ -3,12 +3,12 @@
 #ifndef RPMA_CQ_H
 #define RPMA_CQ_H
 
-#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
 
 #include "peer.h"
+#include "ring.h"
 
 /* Completions fetched from the adapter at a time. */
 #define RPMA_CQ_BATCH 8
@@ -28,16 +28,9 @@
  * @ibcq: NULL once revoked; under @lock
  * @lock: one fetches at a time, so completions stay in order
  * @wc: where they are fetched to; under @lock
- * @entries: size of the ring, a power of two
- * @ring: mapped read-only by the user; the tail is written under @lock
- * @slots: its entries
- * @ring_bytes: size of the mapping
- * @tail: the kernel's own copy of ring->tail; under @lock
- * @user_head: the page where the user says what it has read; not trusted
- * @head: the last value there that made sense
- * @held: places promised to requests that have not completed
+ * @ring: what the user reads; pushed to under @lock
  * @senders: connections whose send queues report here
- * @event_mark: @tail as of the last wait
+ * @event_mark: the ring's tail as of the last wait
  * @read_lock: one read(2) at a time
  * @wait: woken when something completed or the device is gone
  */
@@ -51,14 +44,7 @@ struct rpma_cq {
 	struct ib_cq *ibcq;
 	struct ib_wc wc[RPMA_CQ_BATCH];
 
-	u32 entries;
-	u32 ring_bytes;
-	struct rpma_cq_ring *ring;
-	struct rpma_completion *slots;
-	u32 tail;
-	u32 *user_head;
-	u32 head;
-	atomic_t held;
+	struct rpma_ring ring;
 	atomic_t senders;
 	u32 event_mark;
 	struct mutex read_lock; /* read(2) */
@@ -85,29 +71,6 @@ void rpma_cq_put(struct rpma_cq *cq);
  */
 int rpma_cq_attach(struct rpma_cq *cq);
 void rpma_cq_detach(struct rpma_cq *cq);
-
-/**
- * rpma_cq_hold - take a place for a request about to be posted
- * @cq: where it will complete
- *
- * Return: false if there is none: unread completions take them.
- */
-bool rpma_cq_hold(struct rpma_cq *cq);
-
-/* Would rpma_cq_hold() succeed now? */
-bool rpma_cq_has_place(struct rpma_cq *cq);
-
-/* Give a place back: not posted after all, or completed silently. */
-void rpma_cq_unhold(struct rpma_cq *cq);
-
-/**
- * rpma_cq_push - a request completed: put it into the ring
- * @cq: where it holds a place
- * @completion: the answer
- *
- * Context: cq->lock held.
- */
-void rpma_cq_push(struct rpma_cq *cq, const struct rpma_completion *completion);
 
 /**
  * rpma_cq_fetch - fetch all completions that the adapter has

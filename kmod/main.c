@@ -136,12 +136,12 @@ static int __init rpma_init(void)
 {
 	int ret;
 
-	ret = rpma_conn_init();
+	ret = rpma_watch_module_init();
 	if (ret)
 		return ret;
 	ret = rpma_device_init();
 	if (ret)
-		goto err_conn_exit;
+		goto err_watch_exit;
 	ret = misc_register(&rpma_misc);
 	if (ret)
 		goto err_device_exit;
@@ -149,8 +149,8 @@ static int __init rpma_init(void)
 
 err_device_exit:
 	rpma_device_exit();
-err_conn_exit:
-	rpma_conn_exit();
+err_watch_exit:
+	rpma_watch_module_exit();
 	return ret;
 }
 
@@ -158,7 +158,7 @@ static void __exit rpma_exit(void)
 {
 	misc_deregister(&rpma_misc);
 	rpma_device_exit();
-	rpma_conn_exit();
+	rpma_watch_module_exit();
 }
 
 module_init(rpma_init);

@@ -2,17 +2,14 @@
 /*
  * A queue pair: post, complete, drain, abort.
  *
- * A queue of slots has one producer, the poster under qp->lock, and one
- * consumer, the completion under cq->lock: tail and head need no lock in
- * common. Posting takes a slot, a place in the completion queue and a
- * reference to the region at once, or says EAGAIN. A slot comes back when its
- * request completes; an unsignaled one when a later one does. So that this
- * happens in a stream that never asks for a completion, every few requests
- * are signaled on the wire without the user hearing of it, and a marker, a
- * WRITE of no bytes, fetches the last ones when somebody must know.
+ * Posting takes a slot, a place in the completion queue and a reference to the
+ * region at once, or says EAGAIN. A slot comes back when its request completes;
+ * an unsignaled one when a later one does. So that this happens in a stream
+ * that never asks for a completion, every few requests are signaled on the wire
+ * without the user hearing of it, and a marker, a WRITE of no bytes, fetches the
+ * last ones when somebody must know.
  */
 
-#include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -29,74 +26,25 @@
 /* The one place where IB's "flushed" becomes our "aborted": same number. */
 static_assert((int)RPMA_STATUS_ABORTED == (int)IB_WC_WR_FLUSH_ERR);
 
-static void rpma_wr_finish(struct rpma_wr *wr, struct rpma_cq *cq,
-			   const struct rpma_completion *completion)
-{
-	rpma_wr_put(wr);
-	if (completion->status != RPMA_STATUS_SUCCESS || wr->signaled)
-		rpma_cq_push(cq, completion);
-	else
-		rpma_cq_unhold(cq);
-}
-
-static void rpma_wr_answer(struct rpma_wr *wr, u32 status,
-			   struct rpma_completion *completion)
-{
-	*completion = (struct rpma_completion) {
-		.context = wr->context,
-		.len = status == RPMA_STATUS_SUCCESS ? wr->len : 0,
-		.status = status,
-		.op = wr->op,
-		.method = wr->method,
-		.qp_num = wr->qp->qp_num,
-	};
-}
-
-static void rpma_queue_advance(struct rpma_queue *q)
-{
-	/* ORDER: done with the slot, then head. Pairs with _is_full(). */
-	smp_store_release(&q->head, q->head + 1);
-}
-
-static struct rpma_wr *rpma_queue_slot(struct rpma_queue *q, u64 pos)
-{
-	return &q->slots[pos & q->mask];
-}
-
-static void rpma_queue_finish_until(struct rpma_queue *q, u64 pos, u32 status)
-{
-	struct rpma_completion completion;
-	struct rpma_wr *wr;
-
-	while (q->head != pos) {
-		wr = rpma_queue_slot(q, q->head);
-		rpma_wr_answer(wr, status, &completion);
-		rpma_wr_finish(wr, q->cq, &completion);
-		rpma_queue_advance(q);
-	}
-}
-
 static void rpma_qp_send_done(struct ib_cq *ibcq, struct ib_wc *wc)
 {
 	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
-	struct rpma_queue *sq = &wr->qp->sq;
+	struct rpma_queue *sq = wr->queue;
 	struct rpma_completion completion;
 
 	/* Those before it had no signal and did not fail. */
-	rpma_queue_finish_until(sq, wr->pos, RPMA_STATUS_SUCCESS);
-	rpma_wr_answer(wr, wc->status, &completion);
+	rpma_queue_complete_until(sq, wr->pos, RPMA_STATUS_SUCCESS);
+	rpma_queue_answer(sq, wr, wc->status, &completion);
 	completion.vendor_err = wc->status ? wc->vendor_err : 0;
-	rpma_wr_finish(wr, sq->cq, &completion);
-	rpma_queue_advance(sq);
+	rpma_queue_complete(sq, &completion);
 }
 
 static void rpma_qp_recv_done(struct ib_cq *ibcq, struct ib_wc *wc)
 {
 	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
-	struct rpma_queue *rq = &wr->qp->rq;
 	struct rpma_completion completion;
 
-	rpma_wr_answer(wr, wc->status, &completion);
+	rpma_queue_answer(wr->queue, wr, wc->status, &completion);
 	if (wc->status != IB_WC_SUCCESS) {
 		completion.vendor_err = wc->vendor_err;
 	} else {
@@ -108,74 +56,84 @@ static void rpma_qp_recv_done(struct ib_cq *ibcq, struct ib_wc *wc)
 		if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 			completion.flags |= RPMA_COMPLETION_F_RDMA;
 	}
-	rpma_wr_finish(wr, rq->cq, &completion);
-	rpma_queue_advance(rq);
+	rpma_queue_complete(wr->queue, &completion);
 }
 
 static void rpma_qp_marker_done(struct ib_cq *ibcq, struct ib_wc *wc)
 {
 	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
-	struct rpma_qp *qp = wr->qp;
+	struct rpma_qp *qp = container_of(wr, struct rpma_qp, marker);
 
 	/* If it failed, those before it say themselves how they ended. */
 	if (wc->status == IB_WC_SUCCESS)
-		rpma_queue_finish_until(&qp->sq, wr->pos, RPMA_STATUS_SUCCESS);
-	/* ORDER: done with the marker. Pairs with rpma_qp_mark(). */
+		rpma_queue_complete_until(&qp->sq, wr->pos,
+					  RPMA_STATUS_SUCCESS);
+	/* ORDER: done with the marker. Pairs with rpma_qp_mark_locked(). */
 	smp_store_release(&qp->marker_busy, false);
 }
 
 /* ---- birth ---- */
 
-static int rpma_queue_init(struct rpma_queue *q, struct rpma_qp *qp,
-			   void (*done)(struct ib_cq *, struct ib_wc *))
-{
-	u32 nr = roundup_pow_of_two(max(q->size, 1U));
-	u32 i;
-
-	q->slots = kvcalloc(nr, sizeof(*q->slots), GFP_KERNEL_ACCOUNT);
-	if (!q->slots)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		q->slots[i].cqe.done = done;
-		q->slots[i].qp = qp;
-	}
-	q->mask = nr - 1;
-	return 0;
-}
-
-/* Put in rpma_qp_exit(). */
-static int rpma_queue_set_cq(struct rpma_queue *q, struct rpma_qp *qp, int fd,
-			     u32 size)
+/* Return: the completion queue, to be put by its queue, or ERR_PTR. */
+static struct rpma_cq *rpma_qp_get_cq(struct rpma_qp *qp, int fd, u32 entries)
 {
 	struct rpma_cq *cq = rpma_cq_get(qp->env.ctx, fd);
-	u32 entries = size;
 	int ret = 0;
 
 	if (!cq)
-		return -EBADF;
-	/* One for both: RECVs must not leave the sends without a place. */
-	if (cq == qp->sq.cq)
-		entries += qp->sq.size;
+		return ERR_PTR(-EBADF);
 	if (cq->peer != qp->env.peer)
 		ret = -EXDEV;
-	else if (entries > cq->entries)
+	else if (entries > cq->ring.entries)
 		ret = -ENOSPC;
-	else if (q == &qp->sq)
-		ret = rpma_cq_attach(cq);
+	if (ret) {
+		rpma_cq_put(cq);
+		return ERR_PTR(ret);
+	}
+	return cq;
+}
+
+static int rpma_qp_init_sq(struct rpma_qp *qp,
+			   const struct rpma_conn_queues *queues)
+{
+	struct rpma_cq *cq = rpma_qp_get_cq(qp, queues->send_cq_fd,
+					    queues->sq_size);
+	int ret;
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ret = rpma_cq_attach(cq);
 	if (ret) {
 		rpma_cq_put(cq);
 		return ret;
 	}
-	q->cq = cq;
-	q->size = size;
-	return 0;
+	qp->signal_every = clamp(queues->sq_size / 4, 1U, RPMA_QP_SIGNAL_MAX);
+	qp->marker.cqe.done = rpma_qp_marker_done;
+	return rpma_queue_init(&qp->sq, cq, queues->sq_size, rpma_qp_send_done);
+}
+
+static int rpma_qp_init_rq(struct rpma_qp *qp,
+			   const struct rpma_conn_queues *queues)
+{
+	u32 entries = queues->rq_size;
+	int fd = queues->recv_cq_fd;
+	struct rpma_cq *cq;
+
+	/* One for both: RECVs must not leave the sends without a place. */
+	if (fd == -1 || fd == queues->send_cq_fd) {
+		fd = queues->send_cq_fd;
+		entries += queues->sq_size;
+	}
+	cq = rpma_qp_get_cq(qp, fd, entries);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	return rpma_queue_init(&qp->rq, cq, queues->rq_size, rpma_qp_recv_done);
 }
 
 int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
 		 struct rpma_peer *peer, const struct rpma_conn_queues *queues)
 {
 	u32 max = rpma_max_queue_size();
-	int recv_fd = queues->recv_cq_fd;
 	int ret;
 
 	spin_lock_init(&qp->lock);
@@ -185,29 +143,8 @@ int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
 		return -EOPNOTSUPP;
 	if (!queues->sq_size || queues->sq_size > max || queues->rq_size > max)
 		return -EINVAL;
-	if (recv_fd == -1)
-		recv_fd = queues->send_cq_fd;
-	ret = rpma_queue_set_cq(&qp->sq, qp, queues->send_cq_fd,
-				queues->sq_size);
-	if (ret)
-		return ret;
-	ret = rpma_queue_set_cq(&qp->rq, qp, recv_fd, queues->rq_size);
-	if (ret)
-		return ret;
-	ret = rpma_queue_init(&qp->sq, qp, rpma_qp_send_done);
-	if (ret)
-		return ret;
-	qp->signal_every = clamp(queues->sq_size / 4, 1U, RPMA_QP_SIGNAL_MAX);
-	qp->marker.cqe.done = rpma_qp_marker_done;
-	qp->marker.qp = qp;
-	return rpma_queue_init(&qp->rq, qp, rpma_qp_recv_done);
-}
-
-static void rpma_queue_exit(struct rpma_queue *q)
-{
-	kvfree(q->slots);
-	if (q->cq)
-		rpma_cq_put(q->cq);
+	ret = rpma_qp_init_sq(qp, queues);
+	return ret ?: rpma_qp_init_rq(qp, queues);
 }
 
 void rpma_qp_exit(struct rpma_qp *qp)
@@ -263,7 +200,8 @@ void rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp)
 {
 	spin_lock(&qp->lock);
 	qp->ibqp = ibqp;
-	qp->qp_num = ibqp->qp_num;
+	qp->sq.qp_num = ibqp->qp_num;
+	qp->rq.qp_num = ibqp->qp_num;
 	spin_unlock(&qp->lock);
 }
 
@@ -276,20 +214,10 @@ void rpma_qp_start(struct rpma_qp *qp)
 
 /* ---- posting ---- */
 
-static bool rpma_queue_is_full(struct rpma_queue *q)
-{
-	/* ORDER: head, then use the slot. Pairs with _advance(). */
-	u64 head = smp_load_acquire(&q->head);
-
-	return q->tail - head >= q->size;
-}
-
 bool rpma_qp_has_room(struct rpma_qp *qp)
 {
-	struct rpma_queue *sq = &qp->sq;
-
-	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) < sq->size &&
-	       rpma_cq_has_place(sq->cq);
+	return rpma_queue_in_flight(&qp->sq) < qp->sq.size &&
+	       rpma_ring_has_place(&qp->sq.cq->ring);
 }
 
 /* The wire's signal: because the user asked, or because it is about time. */
@@ -300,39 +228,6 @@ static void rpma_qp_choose_signal(struct rpma_qp *qp, struct rpma_wr *wr)
 		qp->unsignaled = 0;
 	} else {
 		qp->unsignaled++;
-	}
-}
-
-static int rpma_qp_build_one(struct rpma_qp *qp, struct rpma_queue *q,
-			     const struct rpma_request *req)
-{
-	struct rpma_wr *wr = rpma_queue_slot(q, q->tail);
-	int ret;
-
-	if (rpma_queue_is_full(q))
-		return -EAGAIN;
-	ret = rpma_wr_build(wr, req, &qp->env);
-	if (ret)
-		return ret;
-	if (!rpma_cq_hold(q->cq)) {
-		rpma_wr_put(wr);
-		return -EAGAIN;
-	}
-	wr->pos = q->tail;
-	if (q == &qp->sq)
-		rpma_qp_choose_signal(qp, wr);
-	/* Before it is posted: it may complete at once. */
-	WRITE_ONCE(q->tail, q->tail + 1);
-	return 0;
-}
-
-/* Takes back what the adapter did not take, from @pos on. */
-static void rpma_queue_rewind(struct rpma_queue *q, u64 pos)
-{
-	while (q->tail != pos) {
-		WRITE_ONCE(q->tail, q->tail - 1);
-		rpma_wr_put(rpma_queue_slot(q, q->tail));
-		rpma_cq_unhold(q->cq);
 	}
 }
 
@@ -393,9 +288,11 @@ static int rpma_qp_post_run_locked(struct rpma_qp *qp,
 	if (!recv && !qp->sending)
 		return -ENOTCONN;
 	for (i = 0; i < nr && rpma_request_is_recv(&reqs[i]) == recv; i++) {
-		err = rpma_qp_build_one(qp, q, &reqs[i]);
+		err = rpma_queue_push(q, &reqs[i], &qp->env);
 		if (err)
 			break;
+		if (!recv)
+			rpma_qp_choose_signal(qp, rpma_queue_slot(q, first + i));
 	}
 	if (q->tail == first)
 		return err;
@@ -451,9 +348,7 @@ u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp)
 
 static bool rpma_qp_waits_in_vain(struct rpma_qp *qp)
 {
-	struct rpma_queue *sq = &qp->sq;
-
-	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) < sq->size &&
+	return rpma_queue_in_flight(&qp->sq) < qp->sq.size &&
 	       !rpma_qp_has_silent(qp);
 }
 
@@ -547,14 +442,14 @@ static bool rpma_qp_is_idle(void *arg)
 {
 	struct rpma_qp *qp = arg;
 
-	return !rpma_qp_in_flight(qp) && !READ_ONCE(qp->marker_busy);
+	return !rpma_queue_in_flight(&qp->sq) && !READ_ONCE(qp->marker_busy);
 }
 
 static bool rpma_qp_has_no_recvs(void *arg)
 {
 	struct rpma_qp *qp = arg;
 
-	return READ_ONCE(qp->rq.head) == READ_ONCE(qp->rq.tail);
+	return !rpma_queue_in_flight(&qp->rq);
 }
 
 int rpma_qp_drain(struct rpma_qp *qp, unsigned int state, long timeout)
@@ -581,14 +476,6 @@ void rpma_qp_stop(struct rpma_qp *qp)
 		      RPMA_QP_STOP_TIMEOUT);
 	rpma_cq_sleep(qp->rq.cq, rpma_qp_has_no_recvs, qp,
 		      TASK_UNINTERRUPTIBLE, RPMA_QP_STOP_TIMEOUT);
-}
-
-static void rpma_queue_abort(struct rpma_queue *q)
-{
-	spin_lock(&q->cq->lock);
-	rpma_queue_finish_until(q, q->tail, RPMA_STATUS_ABORTED);
-	wake_up(&q->cq->wait);
-	spin_unlock(&q->cq->lock);
 }
 
 void rpma_qp_kill(struct rpma_qp *qp)

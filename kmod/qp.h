@@ -5,31 +5,12 @@
 
 #include <linux/spinlock.h>
 
-#include "wr.h"
-
-/**
- * struct rpma_queue - the slots of one send or receive queue
- * @cq: where they complete; referenced
- * @slots: a power of two of them
- * @mask: that power of two minus 1
- * @size: of these usable at a time
- * @tail: requests ever posted; written under qp->lock
- * @head: of these completed; written under cq->lock
- */
-struct rpma_queue {
-	struct rpma_cq *cq;
-	struct rpma_wr *slots;
-	u32 mask;
-	u32 size;
-	u64 tail;
-	u64 head;
-};
+#include "queue.h"
 
 /**
  * struct rpma_qp - a queue pair, embedded in its connection
  * @env: what its requests may use
  * @ibqp: NULL before it is attached and after it is detached; under @lock
- * @qp_num: its number, also afterwards
  * @lock: one posts at a time
  * @sending: the send queue takes requests; set once, under @lock
  * @sq: the send queue
@@ -45,7 +26,6 @@ struct rpma_queue {
 struct rpma_qp {
 	struct rpma_wr_env env;
 	struct ib_qp *ibqp;
-	u32 qp_num;
 	spinlock_t lock; /* posting */
 	bool sending;
 	struct rpma_queue sq;
@@ -115,12 +95,6 @@ int rpma_qp_drain(struct rpma_qp *qp, unsigned int state, long timeout);
 
 /* Make unsignaled requests at the end of the send queue complete. */
 void rpma_qp_mark(struct rpma_qp *qp);
-
-/* Requests in flight on the send queue. */
-static inline u64 rpma_qp_in_flight(struct rpma_qp *qp)
-{
-	return READ_ONCE(qp->sq.tail) - READ_ONCE(qp->sq.head);
-}
 
 /* Bytes that the requests in flight on the send queue transfer. */
 u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp);

@@ -8,6 +8,7 @@
 
 #include <linux/overflow.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "wr.h"
 
@@ -69,6 +70,21 @@ u64 rpma_wr_ops(void)
 		if (rpma_ops[op].needs)
 			ops |= 1ULL << op;
 	return ops;
+}
+
+int rpma_requests_copy(struct rpma_request *reqs, u32 nr,
+		       const void __user *from, u32 size)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < nr; i++, from += size) {
+		ret = copy_struct_from_user(&reqs[i], sizeof(*reqs), from,
+					    size);
+		if (ret)
+			return i ?: ret;
+	}
+	return nr;
 }
 
 static int rpma_request_check_fields(const struct rpma_request *req)

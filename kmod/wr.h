@@ -8,12 +8,12 @@
 #include "cq.h"
 #include "mr.h"
 
-struct rpma_qp;
+struct rpma_queue;
 
 /**
  * struct rpma_wr - a slot for one work request
  * @cqe: how its completion is found
- * @qp: whose slot
+ * @queue: whose slot; NULL for a marker
  * @pos: how many were posted to this queue before it
  * @context: the user's
  * @len: bytes asked for
@@ -31,7 +31,7 @@ struct rpma_qp;
  */
 struct rpma_wr {
 	struct ib_cqe cqe;
-	struct rpma_qp *qp;
+	struct rpma_queue *queue;
 	u64 pos;
 	u64 context;
 	u64 len;
@@ -68,7 +68,7 @@ static inline bool rpma_request_is_recv(const struct rpma_request *req)
 
 /**
  * rpma_wr_build - check a request and fill a slot from it
- * @wr: the slot; cqe, qp and pos are the caller's
+ * @wr: the slot; cqe, queue and pos are the caller's
  * @req: a kernel copy of the request
  * @env: what it may use
  *
@@ -80,6 +80,18 @@ static inline bool rpma_request_is_recv(const struct rpma_request *req)
 int rpma_wr_build(struct rpma_wr *wr, const struct rpma_request *req,
 		  const struct rpma_wr_env *env);
 void rpma_wr_put(struct rpma_wr *wr);
+
+/**
+ * rpma_requests_copy - copy requests from user space
+ * @reqs: room for @nr
+ * @nr: how many
+ * @from: the first of them
+ * @size: the distance of two there, and their size as the caller knows it
+ *
+ * Return: how many were copied, or the errno of the first.
+ */
+int rpma_requests_copy(struct rpma_request *reqs, u32 nr,
+		       const void __user *from, u32 size);
 
 /* Bit (1 << RPMA_OP_x) for each op that can be built. */
 u64 rpma_wr_ops(void);
