@@ -56,9 +56,18 @@ compiled() { # DIR COMMAND...
 	return "$status"
 }
 
-strict() { # KERNEL
-	compiled "$BUILD/static/$1" in_tree make -j"$JOBS" -C "$(kernel_headers "$1")" \
-		M="/rpma/build/static/$1" W=1 C=2 CF=-D__CHECK_ENDIAN__ modules
+strict() { # KERNEL [VARIABLE...]
+	local kernel=$1
+	shift
+	compiled "$BUILD/static/$kernel" in_tree make -j"$JOBS" -C "$(kernel_headers "$kernel")" \
+		M="/rpma/build/static/$kernel" W=1 "$@" modules
+}
+
+# Not on 7.3: its headers say __typeof_unqual__, which sparse cannot read. And
+# kbuild goes on without sparse where it finds none, so its lines must be there.
+sparse() {
+	strict 6.12 C=2 CF=-D__CHECK_ENDIAN__
+	grep -q '^  CHECK ' "$BUILD/static/6.12.log" || echo 'sparse did not run'
 }
 
 # Debian 12 has 6.12 too, with its own compiler.
@@ -120,8 +129,8 @@ installed() {
 }
 
 case_of build 'make modules leaves kmod/rpma.ko' plain_make
-case_of build 'W=1 and sparse on 6.12' strict 6.12
-case_of build 'W=1 and sparse on 7.3' strict 7.3
+case_of build 'W=1 and sparse on 6.12' sparse
+case_of build 'W=1 on 7.3' strict 7.3
 case_of build 'W=1 on the headers of Debian 12' host_headers
 case_of build 'make install serves a program' installed
 while read -r file; do
