@@ -9,7 +9,8 @@ port=7471
 setup_all eth0
 take_verbs_away
 mount_out
-echo 'ready for the file'
+# Straight to the port: the host does not listen while it waits for a key.
+report 'out ready for the file'
 cue wait file
 cue wait ready
 
@@ -49,7 +50,7 @@ if ! wait "$client"; then
 	echo 'the client failed'
 	exit 1
 fi
-echo 'ready for the restart'
+report 'out ready for the restart'
 cue wait restart
 cue start target
 cue wait found
