@@ -59,7 +59,7 @@ static int rpma_device_resolve_ioctl(struct rpma_ucmd *ucmd)
 	cmd->out_device = ret ? 0 : rpma_device_number(rpma_cm_ibdev(&cm));
 	rpma_cm_close(&cm, false);
 	if (ret)
-		return ret;
+		return ret == -EADDRNOTAVAIL ? -ENODEV : ret;
 	return cmd->out_device ? rpma_ucmd_respond(ucmd) : -ENODEV;
 }
 
