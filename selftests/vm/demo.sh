@@ -100,7 +100,7 @@ progress() { # "45%  8.3 of 18.4 MB"
 }
 
 key() { # KEY: what a machine waits for
-	: >"$run/keys/.$1.demo"
+	echo >"$run/keys/.$1.demo"
 	mv "$run/keys/.$1.demo" "$run/keys/$1"
 }
 
