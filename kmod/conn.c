@@ -16,6 +16,7 @@
 #define RPMA_POST_ON_STACK 4
 
 static const struct file_operations rpma_conn_fops;
+RPMA_CHILD_STARTS_WITH_CTX(rpma_conn);
 
 /* ---- birth ---- */
 
@@ -148,23 +149,6 @@ void rpma_conn_publish(struct rpma_conn *conn)
 
 /* ---- commands on /dev/rpma ---- */
 
-/* Return: the file, to be given back with fput(), or NULL. */
-static struct file *rpma_conn_fget(struct rpma_ctx *ctx, int fd)
-{
-	struct file *file = fget(fd);
-	struct rpma_conn *conn;
-
-	if (!file)
-		return NULL;
-	if (file->f_op == &rpma_conn_fops) {
-		conn = file->private_data;
-		if (conn->ctx == ctx)
-			return file;
-	}
-	fput(file);
-	return NULL;
-}
-
 static int rpma_conn_build_on(struct rpma_conn *conn,
 			      const struct rpma_conn_queues *queues,
 			      struct file **file)
@@ -266,7 +250,7 @@ static int rpma_conn_handshake(struct rpma_ucmd *ucmd, u32 max_private_data,
 		return -EOPNOTSUPP;
 	if (cmd->private_data_len > max_private_data)
 		return -EINVAL;
-	file = rpma_conn_fget(ucmd->owner, cmd->conn_fd);
+	file = rpma_ctx_fget(ucmd->owner, cmd->conn_fd, &rpma_conn_fops);
 	if (!file)
 		return -EBADF;
 	conn = file->private_data;
@@ -301,7 +285,7 @@ int rpma_conn_disconnect_ioctl(struct rpma_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (cmd->linger_ms > RPMA_LINGER_MAX_MS)
 		return -EINVAL;
-	file = rpma_conn_fget(ucmd->owner, cmd->conn_fd);
+	file = rpma_ctx_fget(ucmd->owner, cmd->conn_fd, &rpma_conn_fops);
 	if (!file)
 		return -EBADF;
 	conn = file->private_data;
@@ -321,7 +305,7 @@ int rpma_conn_query_ioctl(struct rpma_ucmd *ucmd)
 
 	if (cmd->flags)
 		return -EOPNOTSUPP;
-	file = rpma_conn_fget(ucmd->owner, cmd->conn_fd);
+	file = rpma_ctx_fget(ucmd->owner, cmd->conn_fd, &rpma_conn_fops);
 	if (!file)
 		return -EBADF;
 	conn = file->private_data;
@@ -356,7 +340,7 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (cmd->direct_write > 1)
 		return -EINVAL;
-	file = rpma_conn_fget(ucmd->owner, cmd->conn_fd);
+	file = rpma_ctx_fget(ucmd->owner, cmd->conn_fd, &rpma_conn_fops);
 	if (!file)
 		return -EBADF;
 	conn = file->private_data;

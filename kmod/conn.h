@@ -7,8 +7,8 @@
 
 /**
  * struct rpma_conn - a connection
- * @hw: @qp and @cm belong to the device
  * @ctx: whose; its file is held once the connection has a descriptor
+ * @hw: @qp and @cm belong to the device
  * @peer: put when freed
  * @node: in its endpoint's backlog, before it has a descriptor
  * @cm: the handshake's side
@@ -18,8 +18,8 @@
  * One owner: the backlog of its endpoint, then its descriptor. No count.
  */
 struct rpma_conn {
-	struct rpma_hw hw;
 	struct rpma_ctx *ctx;
+	struct rpma_hw hw;
 	struct rpma_peer *peer;
 	struct list_head node;
 	struct rpma_cm cm;

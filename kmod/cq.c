@@ -21,6 +21,7 @@
 #include "cq.h"
 
 static const struct file_operations rpma_cq_fops;
+RPMA_CHILD_STARTS_WITH_CTX(rpma_cq);
 
 /* Some provider calls this under its own lock: it may only wake. */
 static void rpma_cq_interrupt(struct ib_cq *ibcq, void *context)
@@ -198,18 +199,13 @@ void rpma_cq_put(struct rpma_cq *cq)
 
 struct rpma_cq *rpma_cq_get(struct rpma_ctx *ctx, int fd)
 {
-	struct file *file = fget(fd);
-	struct rpma_cq *cq = NULL;
+	struct file *file = rpma_ctx_fget(ctx, fd, &rpma_cq_fops);
+	struct rpma_cq *cq;
 
 	if (!file)
 		return NULL;
-	if (file->f_op == &rpma_cq_fops) {
-		cq = file->private_data;
-		if (cq->ctx == ctx)
-			kref_get(&cq->ref);
-		else
-			cq = NULL;
-	}
+	cq = file->private_data;
+	kref_get(&cq->ref);
 	fput(file);
 	return cq;
 }

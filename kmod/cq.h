@@ -21,9 +21,9 @@
 
 /**
  * struct rpma_cq - a completion queue
+ * @ctx: whose; its file is held
  * @ref: one of its descriptor, one of each queue of a connection
  * @hw: @ibcq belongs to the device
- * @ctx: whose; its file is held
  * @peer: put when freed
  * @ibcq: NULL once revoked; under @lock
  * @lock: one fetches at a time, so completions stay in order
@@ -35,9 +35,9 @@
  * @wait: woken when something completed or the device is gone
  */
 struct rpma_cq {
+	struct rpma_ctx *ctx;
 	struct kref ref;
 	struct rpma_hw hw;
-	struct rpma_ctx *ctx;
 	struct rpma_peer *peer;
 
 	spinlock_t lock; /* fetching */

@@ -2,6 +2,7 @@
 /* One open /dev/rpma: its ids, and what it and its user may hold. */
 
 #include <linux/cred.h>
+#include <linux/file.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -26,68 +27,57 @@ struct rpma_user {
 static LIST_HEAD(rpma_users);
 static DEFINE_MUTEX(rpma_users_lock);
 
-static ulong max_peers = 64;
-module_param(max_peers, ulong, 0644);
+/* Limits that the administrator can change at any time. */
+static struct {
+	ulong ctx;
+	ulong user;
+	unsigned int shift;
+} rpma_limits[RPMA_QUOTA_NR] = {
+	[RPMA_QUOTA_PEERS] = { 64, 1024 },
+	[RPMA_QUOTA_MRS] = { 16384, 65536 },
+	[RPMA_QUOTA_CQS] = { 4096, 8192 },
+	[RPMA_QUOTA_EPS] = { 64, 256 },
+	[RPMA_QUOTA_CONNS] = { 2048, 4096 },
+	[RPMA_QUOTA_PINNED] = { 64UL << 20, 64UL << 20, 20 },
+};
+
+module_param_named(max_peers, rpma_limits[RPMA_QUOTA_PEERS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_peers, "peers per open file");
-static ulong max_mrs = 16384;
-module_param(max_mrs, ulong, 0644);
+module_param_named(max_mrs, rpma_limits[RPMA_QUOTA_MRS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_mrs, "memory regions per open file");
-static ulong max_cqs = 4096;
-module_param(max_cqs, ulong, 0644);
+module_param_named(max_cqs, rpma_limits[RPMA_QUOTA_CQS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_cqs, "completion queues per open file");
-static ulong max_eps = 64;
-module_param(max_eps, ulong, 0644);
+module_param_named(max_eps, rpma_limits[RPMA_QUOTA_EPS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_eps, "endpoints per open file");
-static ulong max_conns = 2048;
-module_param(max_conns, ulong, 0644);
+module_param_named(max_conns, rpma_limits[RPMA_QUOTA_CONNS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_conns, "connections per open file");
-static ulong max_pinned_mib = 64UL << 20;
-module_param(max_pinned_mib, ulong, 0644);
+module_param_named(max_pinned_mib, rpma_limits[RPMA_QUOTA_PINNED].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_pinned_mib, "MiB in memory regions per open file");
 
-static ulong max_user_peers = 1024;
-module_param(max_user_peers, ulong, 0644);
+module_param_named(max_user_peers, rpma_limits[RPMA_QUOTA_PEERS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_peers, "peers per user");
-static ulong max_user_mrs = 65536;
-module_param(max_user_mrs, ulong, 0644);
+module_param_named(max_user_mrs, rpma_limits[RPMA_QUOTA_MRS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_mrs, "memory regions per user");
-static ulong max_user_cqs = 8192;
-module_param(max_user_cqs, ulong, 0644);
+module_param_named(max_user_cqs, rpma_limits[RPMA_QUOTA_CQS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_cqs, "completion queues per user");
-static ulong max_user_eps = 256;
-module_param(max_user_eps, ulong, 0644);
+module_param_named(max_user_eps, rpma_limits[RPMA_QUOTA_EPS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_eps, "endpoints per user");
-static ulong max_user_conns = 4096;
-module_param(max_user_conns, ulong, 0644);
+module_param_named(max_user_conns, rpma_limits[RPMA_QUOTA_CONNS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_conns, "connections per user");
-static ulong max_user_pinned_mib = 64UL << 20;
-module_param(max_user_pinned_mib, ulong, 0644);
+module_param_named(max_user_pinned_mib, rpma_limits[RPMA_QUOTA_PINNED].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_pinned_mib, "MiB in memory regions per user");
 
 static uint max_queue_size = 16384;
 module_param(max_queue_size, uint, 0644);
 MODULE_PARM_DESC(max_queue_size, "entries of a send, receive or completion queue");
 
-static const struct {
-	const ulong *ctx;
-	const ulong *user;
-	unsigned int shift;
-} rpma_quotas[RPMA_QUOTA_NR] = {
-	[RPMA_QUOTA_PEERS] = { &max_peers, &max_user_peers },
-	[RPMA_QUOTA_MRS] = { &max_mrs, &max_user_mrs },
-	[RPMA_QUOTA_CQS] = { &max_cqs, &max_user_cqs },
-	[RPMA_QUOTA_EPS] = { &max_eps, &max_user_eps },
-	[RPMA_QUOTA_CONNS] = { &max_conns, &max_user_conns },
-	[RPMA_QUOTA_PINNED] = { &max_pinned_mib, &max_user_pinned_mib, 20 },
-};
-
 u64 rpma_quota_limit(enum rpma_quota quota, bool per_user)
 {
-	const ulong *param = per_user ? rpma_quotas[quota].user :
-					rpma_quotas[quota].ctx;
-	u64 max = (u64)S64_MAX >> rpma_quotas[quota].shift;
+	const ulong *limit = per_user ? &rpma_limits[quota].user :
+					&rpma_limits[quota].ctx;
+	unsigned int shift = rpma_limits[quota].shift;
 
-	return clamp_t(u64, READ_ONCE(*param), 1, max) << rpma_quotas[quota].shift;
+	return clamp_t(u64, READ_ONCE(*limit), 1, S64_MAX >> shift) << shift;
 }
 
 u32 rpma_max_queue_size(void)
@@ -191,6 +181,23 @@ int rpma_ctx_release(struct inode *inode, struct file *file)
 	rpma_user_put(ctx->user);
 	kfree(ctx);
 	return 0;
+}
+
+struct file *rpma_ctx_fget(struct rpma_ctx *ctx, int fd,
+			   const struct file_operations *fops)
+{
+	struct file *file = fget(fd);
+	struct rpma_ctx **owner;
+
+	if (!file)
+		return NULL;
+	if (file->f_op == fops) {
+		owner = file->private_data;
+		if (*owner == ctx)
+			return file;
+	}
+	fput(file);
+	return NULL;
 }
 
 int rpma_object_reserve(struct rpma_ctx *ctx, struct rpma_object *obj,

@@ -125,6 +125,21 @@ void rpma_ctx_uncharge(struct rpma_ctx *ctx, enum rpma_quota quota, u64 amount);
  */
 u64 rpma_quota_limit(enum rpma_quota quota, bool per_user);
 
+/**
+ * rpma_ctx_fget - find a child of a ctx by descriptor
+ * @ctx: whose it must be
+ * @fd: the descriptor
+ * @fops: the kind it must be of; its private data starts with a pointer to
+ *	its ctx, see RPMA_CHILD_STARTS_WITH_CTX()
+ *
+ * Return: the file, to be given back with fput(), or NULL.
+ */
+struct file *rpma_ctx_fget(struct rpma_ctx *ctx, int fd,
+			   const struct file_operations *fops);
+
+#define RPMA_CHILD_STARTS_WITH_CTX(type) \
+	static_assert(offsetof(struct type, ctx) == 0)
+
 /* Largest send, receive or completion queue; a module parameter. */
 u32 rpma_max_queue_size(void);
 

@@ -14,6 +14,7 @@ module_param(max_backlog, uint, 0644);
 MODULE_PARM_DESC(max_backlog, "incoming connections an endpoint holds");
 
 static const struct file_operations rpma_ep_fops;
+RPMA_CHILD_STARTS_WITH_CTX(rpma_ep);
 
 u32 rpma_ep_max_backlog(void)
 {
@@ -273,22 +274,6 @@ static struct file *rpma_ep_take(struct rpma_ep *ep, bool nonblock,
 	return file;
 }
 
-static struct file *rpma_ep_fget(struct rpma_ctx *ctx, int fd)
-{
-	struct file *file = fget(fd);
-	struct rpma_ep *ep;
-
-	if (!file)
-		return NULL;
-	if (file->f_op == &rpma_ep_fops) {
-		ep = file->private_data;
-		if (ep->ctx == ctx)
-			return file;
-	}
-	fput(file);
-	return NULL;
-}
-
 int rpma_ep_take_ioctl(struct rpma_ucmd *ucmd)
 {
 	struct rpma_ioc_ep_take *cmd = ucmd->cmd;
@@ -298,7 +283,7 @@ int rpma_ep_take_ioctl(struct rpma_ucmd *ucmd)
 
 	if (cmd->flags)
 		return -EOPNOTSUPP;
-	ep_file = rpma_ep_fget(ctx, cmd->ep_fd);
+	ep_file = rpma_ctx_fget(ctx, cmd->ep_fd, &rpma_ep_fops);
 	if (!ep_file)
 		return -EBADF;
 	ret = rpma_ctx_charge(ctx, RPMA_QUOTA_CONNS, 1);

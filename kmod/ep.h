@@ -7,8 +7,8 @@
 
 /**
  * struct rpma_ep - a listener
- * @hw: @cm and the backlog's ids belong to the device
  * @ctx: whose; its file is held
+ * @hw: @cm and the backlog's ids belong to the device
  * @peer: put when freed
  * @cm: the listening id
  * @lock: the backlog
@@ -21,8 +21,8 @@
  * One owner: its descriptor. No count.
  */
 struct rpma_ep {
-	struct rpma_hw hw;
 	struct rpma_ctx *ctx;
+	struct rpma_hw hw;
 	struct rpma_peer *peer;
 	struct rpma_cm cm;
 	spinlock_t lock; /* the backlog */
