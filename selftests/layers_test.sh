@@ -18,10 +18,13 @@ flush ioctl trace
 ctx
 device
 peer
-mr cq srq
+mr ring srq
+cq
 wr
+queue
 qp
 cm uring
+watch
 conn
 ep
 main
@@ -35,7 +38,7 @@ ib_create_cq cq
 ib_destroy_cq cq
 ib_poll_cq cq
 ib_req_notify_cq cq
-remap_vmalloc_range cq
+remap_vmalloc_range ring
 ib_reg_user_mr mr
 ib_dereg_mr_user mr
 ib_alloc_pd peer
@@ -60,7 +63,7 @@ io_uring_cmd_done uring
 
 # Method, op line, access line, choice, the translation of a status; and the
 # commands and answers that are named after it.
-flush_files='^(flush|wr|mr|peer|qp|conn|cm|device|main|Kbuild)(\.[ch])?$'
+flush_files='^(flush|wr|mr|peer|queue|qp|conn|cm|device|main|Kbuild)(\.[ch])?$'
 
 nr=0 failed=0
 report() { # NAME COMPLAINTS
