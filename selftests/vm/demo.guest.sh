@@ -6,19 +6,19 @@ take_verbs_away() {
 	rm -rf /dev/infiniband
 }
 
-# check_process PROGRAM: it is an ordinary user's, and all it has of RDMA is
-# our library and /dev/rpma.
+# check_process PROGRAM: it is an ordinary user's, and all it has opened and
+# loaded for RDMA is /dev/rpma and our library.
 check_process() {
 	local pid user opened libraries
 	pid=$(pgrep -f "^/rpma/bin/$1 ")
 	user=$(ps -o user= -p "$pid")
-	opened=$(find "/proc/$pid/fd" -lname '/dev/*' -printf '%l\n' | sort -u | xargs)
+	opened=$(find "/proc/$pid/fd" -name '[!012]*' -lname '/dev/*' -printf '%l\n' | sort -u | xargs)
 	libraries=$(awk '$6 ~ /librpma|ibverbs|rdmacm/ { print $6 }' "/proc/$pid/maps" |
 		sort -u | xargs)
 	echo "$1 runs as $user, has opened $opened, uses $libraries"
 	if [ "$user" != tester ] || [ "$opened" != /dev/rpma ] ||
 		[ "$libraries" != /rpma/lib/librpma.so.0 ]; then
-		echo "$1 should be tester's, with /dev/rpma and our librpma.so.0 alone"
+		echo "$1 should run as tester, open /dev/rpma and use /rpma/lib/librpma.so.0"
 		return 1
 	fi
 }

@@ -16,7 +16,7 @@ cue wait ready
 
 mkfifo /tmp/input /tmp/output
 as_tester /rpma/bin/file_to_pmem_client --chunk 64k --batch 4 --hold \
-	"$PEER4" "$port" /tmp/out/file </tmp/input >/tmp/output 2>&1 &
+	"$PEER4" "$port" /tmp/out/file </tmp/input >/tmp/output 2>&1 7>&- &
 client=$!
 exec 4>/tmp/input 3</tmp/output
 
@@ -26,14 +26,14 @@ cut_power() {
 	echo "power cut after $(((${EPOCHREALTIME/./} - before) / 1000)) ms"
 }
 
-is_cut=
+is_cut='' status=0
 while IFS= read -r line <&3; do
 	case $line in
 	100%*)
 		cut_power
 		is_cut=yes
 		echo "client: $line"
-		check_process file_to_pmem_client
+		check_process file_to_pmem_client || status=1
 		exec 4>&- ;;
 	' '[3-9]?%*)
 		echo "client: $line"
@@ -46,10 +46,8 @@ while IFS= read -r line <&3; do
 	esac
 done
 
-if ! wait "$client"; then
-	echo 'the client failed'
-	exit 1
-fi
+wait "$client" || status=$?
+if [ "$status" != 0 ]; then exit "$status"; fi
 report 'out ready for the restart'
 cue wait restart
 cue start target

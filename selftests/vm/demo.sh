@@ -144,7 +144,7 @@ hear() { # a line of two.sh
 		key restart ;;
 	'target: found '*)
 		got[found]=${text#target: found } ;;
-	'initiator: client: /'*' MB in chunks of '*) ;;
+	'initiator: client: /'*' MB in chunks of '* | 'target: server: client connected') ;;
 	'initiator: '* | 'target: '* | '== '*)
 		# Words of an error, most likely.
 		show "$text" ;;
@@ -195,7 +195,7 @@ flushes     ${got[flushes]:--}
 method      ${got[method]:--}
 latency     ${got[latency]:--} (emulated machines)
 user        tester on both machines, with /dev/rpma and without /dev/infiniband
-power cut   the target's, ${got[cut]:--} after the last flush completed
+power cut   the target's, within ${got[cut]:--} of the last flush's completion
 sha256      ${sum:0:32}... here
             ${found:0:32}... in the restarted target
 time        $((SECONDS - begin)) s

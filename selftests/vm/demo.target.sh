@@ -16,7 +16,7 @@ fi
 setup_all eth0
 take_verbs_away
 # All of the device is one region, and regions count as locked memory.
-MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 |
+MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 7>&- |
 	while IFS= read -r line; do
 		echo "server: $line"
 		case $line in
