@@ -23,7 +23,8 @@ static void usage(FILE *out, const char *name)
 		"  --batch N            writes covered by one flush; default 16\n"
 		"  --retry SECONDS      keep trying to connect for so long; default 0\n"
 		"  --allow-visibility   go on without durability if the server offers none\n"
-		"  --hold               when all is flushed, stay connected until standard input ends\n"
+		"  --hold               when all is flushed, stay connected until standard input ends;\n"
+		"                       then leave without a goodbye, nobody may be there to hear it\n"
 		"  --help               print this\n"
 		"\n"
 		"Exit status: 0 all of FILE was flushed, 1 failure, 2 wrong usage.\n",
@@ -342,10 +343,12 @@ int main(int argc, char *argv[])
 	if (fig.bytes != fig.total)
 		die("%s changed its size meanwhile", path);
 	show_summary(&fig, path, persistent);
-	if (hold)
+	if (hold) {
 		wait_for_end_of_input();
-
-	hang_up(t.conn);
+		check(rpma_conn_delete(&t.conn), "ending the connection");
+	} else {
+		hang_up(t.conn);
+	}
 	check(rpma_mr_remote_delete(&t.remote), "rpma_mr_remote_delete");
 	check(rpma_mr_dereg(&t.local), "rpma_mr_dereg");
 	check(rpma_peer_delete(&peer), "rpma_peer_delete");
