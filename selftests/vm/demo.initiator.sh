@@ -30,9 +30,9 @@ is_cut='' status=0
 while IFS= read -r line <&3; do
 	case $line in
 	100%*)
+		echo "client: $line"
 		cut_power
 		is_cut=yes
-		echo "client: $line"
 		check_process file_to_pmem_client || status=1
 		exec 4>&- ;;
 	' '[3-9]?%*)

@@ -9,7 +9,7 @@
 # demo believes nobody: the sum of FILE is taken here, the sum of what is left
 # in the restarted machine. KERNEL=7.3 takes another kernel, KEEP=1 keeps the
 # consoles. BREAK=byte changes one byte while the power is off, BREAK=early
-# cuts the power in the middle: either must fail (demo_test.sh).
+# cuts the power in the middle: either must fail (demo-test.sh).
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -193,7 +193,7 @@ file        $file
 bytes       ${got[bytes]:--}
 flushes     ${got[flushes]:--}
 method      ${got[method]:--}
-latency     ${got[latency]:--} (emulated machines)
+latency     ${got[latency]:--} (a flush behind 256 KiB of writes, emulated machines)
 user        tester on both machines, with /dev/rpma and without /dev/infiniband
 power cut   the target's, within ${got[cut]:--} of the last flush's completion
 sha256      ${sum:0:32}... here
