@@ -65,7 +65,7 @@ check:
 	@$(vm)/check.sh
 
 check-quick:
-	@KERNELS=$(KERNEL) $(vm)/check.sh suites
+	@KERNELS=$(KERNEL) SPLIT=1 $(vm)/check.sh suites
 
 check-debug:
 	@KERNELS=debug $(vm)/check.sh suites pairs

@@ -29,26 +29,34 @@ mkdir -p "$copies/bin"
 
 head_of() { sed -n "s/^# $2: *//p" "$TOP/selftests/mutants/$1.patch" | head -n 1; }
 
-# mutate NAME: builds bin/NAME.ko and bin/NAME.lib from a patched copy. The
-# object files come along, so that only what the patch touches is built anew.
-mutate() {
-	local name=$1 copy=$copies/$1
-	mkdir -p "$copy"
-	cp -a "$BUILD/kmod/$kernel/." "$copy/"
-	cp -a "$TOP/userspace" "$copy/"
-	patch -s -d "$copy" -p1 <"$TOP/selftests/mutants/$name.patch" || return 1
-	if grep -qE '^\+\+\+ [^/]*/(kmod|uapi)/' "$TOP/selftests/mutants/$name.patch"; then
-		in_tree make -C "$(kernel_headers "$kernel")" M="/rpma/build/mutants/$name" modules || return 1
-	fi
-	cp "$copy/kmod/rpma.ko" "$copies/bin/$name.ko"
-	if grep -qE '^\+\+\+ [^/]*/userspace/' "$TOP/selftests/mutants/$name.patch"; then
-		in_tree make -C "/rpma/build/mutants/$name/userspace" \
-			BUILD="/rpma/build/mutants/$name/lib" all || return 1
-		mkdir -p "$copies/bin/$name.lib"
-		cp -P "$copy/lib"/librpma.so* "$copies/bin/$name.lib/"
-	fi
-	rm -rf "$copy"
+# built: what the one copy of the sources gives. It stays in its place from
+# mutant to mutant, so that only what a patch touches is built anew.
+built() {
+	in_tree make -C "$(kernel_headers "$kernel")" M=/rpma/build/mutants/work modules &&
+		in_tree make -C /rpma/build/mutants/work/userspace \
+			BUILD=/rpma/build/mutants/work/lib all
 }
+
+# mutate NAME: makes bin/NAME.ko and bin/NAME.lib from the patched copy.
+mutate() {
+	local name=$1 file=$TOP/selftests/mutants/$1.patch status=0
+	patch -s -d "$copies/work" -p1 --dry-run <"$file" || return 1
+	patch -s -d "$copies/work" -p1 <"$file"
+	if built; then
+		cp "$copies/work/kmod/rpma.ko" "$copies/bin/$name.ko"
+		mkdir -p "$copies/bin/$name.lib"
+		cp -P "$copies/work/lib"/librpma.so* "$copies/bin/$name.lib/"
+	else
+		status=1
+	fi
+	patch -s -R -d "$copies/work" -p1 <"$file"
+	return "$status"
+}
+
+mkdir -p "$copies/work"
+(cd "$TOP" && find Kbuild kmod uapi userspace \( -name '*.[ch]' -o -name Kbuild -o -path userspace/\* \) \
+	-type f -print0 | cpio -0pdm --quiet "$copies/work")
+built >"$RUN/original.log" 2>&1 || say 'the sources do not build unpatched'
 
 left=()
 for name in "${mutants[@]}"; do
