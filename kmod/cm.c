@@ -185,11 +185,6 @@ void rpma_cm_adopt(struct rpma_cm *cm, struct rdma_cm_id *id,
 	id->context = cm;
 }
 
-void rpma_cm_disown(struct rpma_cm *cm)
-{
-	cm->id = NULL;
-}
-
 const struct sockaddr *rpma_addr_get(const u8 *bytes)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)bytes;

@@ -80,9 +80,6 @@ void rpma_cm_init(struct rpma_cm *cm, const struct rpma_cm_ops *ops);
 void rpma_cm_adopt(struct rpma_cm *cm, struct rdma_cm_id *id,
 		   const struct rdma_conn_param *param);
 
-/* Undo rpma_cm_adopt() before ops->request fails: the id stays rdma_cm's. */
-void rpma_cm_disown(struct rpma_cm *cm);
-
 /**
  * rpma_addr_get - check an address from user space
  * @bytes: RPMA_ADDR_SIZE of them

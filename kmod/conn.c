@@ -118,6 +118,12 @@ static void rpma_conn_revoke(struct rpma_hw *hw)
 	rpma_cm_close(&conn->cm, conn->peer->dev->gone);
 }
 
+void rpma_conn_forget(struct rpma_conn *conn)
+{
+	rpma_peer_put(conn->peer);
+	kfree(conn);
+}
+
 void rpma_conn_free(struct rpma_conn *conn)
 {
 	rpma_hw_off(&conn->hw);
@@ -125,8 +131,7 @@ void rpma_conn_free(struct rpma_conn *conn)
 	rpma_cm_close(&conn->cm, false);
 	rpma_watch_exit(&conn->watch);
 	rpma_qp_exit(&conn->qp);
-	rpma_peer_put(conn->peer);
-	kfree(conn);
+	rpma_conn_forget(conn);
 }
 
 static int rpma_conn_fops_release(struct inode *inode, struct file *file)

@@ -37,6 +37,14 @@ struct rpma_conn {
 struct rpma_conn *rpma_conn_alloc(struct rpma_ctx *ctx, struct rpma_peer *peer);
 
 /**
+ * rpma_conn_forget - free a connection that nobody else has seen
+ * @conn: fresh, or adopted by a request that fails: rdma_cm keeps the id
+ *
+ * Context: also rdma_cm's handler, where rpma_conn_free() would deadlock.
+ */
+void rpma_conn_forget(struct rpma_conn *conn);
+
+/**
  * rpma_conn_free - the one way a connection ends
  * @conn: in any state, without descriptor
  *

@@ -84,8 +84,7 @@ static int rpma_ep_on_request(struct rpma_cm *cm, struct rdma_cm_id *id,
 	rpma_cm_adopt(&conn->cm, id, param);
 	if (rpma_ep_push(ep, conn))
 		return 0;
-	rpma_cm_disown(&conn->cm);
-	rpma_conn_free(conn);
+	rpma_conn_forget(conn);
 	return -ECONNREFUSED;
 }
 

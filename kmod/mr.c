@@ -110,7 +110,8 @@ static int rpma_mr_build(struct rpma_mr *mr, struct rpma_ioc_mr_reg *cmd)
 	ibmr = rpma_mr_reg(mr, cmd->flags, &ib_access);
 	if (IS_ERR(ibmr)) {
 		rpma_device_end(dev);
-		return PTR_ERR(ibmr);
+		/* With RLIMIT_MEMLOCK 0 the core says EPERM, else ENOMEM. */
+		return PTR_ERR(ibmr) == -EPERM ? -ENOMEM : PTR_ERR(ibmr);
 	}
 	mr->ibmr = ibmr;
 	mr->lkey = ibmr->lkey;
