@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # What the two machines of demo.sh share; sourced by their scripts.
 
+# A line to the host that is there before anything said later: standard output
+# takes a way of its own and may come behind a cue.
+tell() { report "out $*"; }
+
 # From here on nobody can open a verbs device, and nobody needs one.
 take_verbs_away() {
 	rm -rf /dev/infiniband
@@ -15,10 +19,10 @@ check_process() {
 	opened=$(find "/proc/$pid/fd" -name '[!012]*' -lname '/dev/*' -printf '%l\n' | sort -u | xargs)
 	libraries=$(awk '$6 ~ /librpma|ibverbs|rdmacm/ { print $6 }' "/proc/$pid/maps" |
 		sort -u | xargs)
-	echo "$1 runs as $user, has opened $opened, uses $libraries"
+	tell "$1 runs as $user, has opened $opened, uses $libraries"
 	if [ "$user" != tester ] || [ "$opened" != /dev/rpma ] ||
 		[ "$libraries" != /rpma/lib/librpma.so.0 ]; then
-		echo "$1 should run as tester, open /dev/rpma and use /rpma/lib/librpma.so.0"
+		tell "$1 should run as tester, open /dev/rpma and use /rpma/lib/librpma.so.0"
 		return 1
 	fi
 }

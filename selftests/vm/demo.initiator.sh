@@ -9,8 +9,7 @@ port=7471
 setup_all eth0
 take_verbs_away
 mount_out
-# Straight to the port: the host does not listen while it waits for a key.
-report 'out ready for the file'
+tell 'ready for the file'
 cue wait file
 cue wait ready
 
@@ -23,32 +22,32 @@ exec 4>/tmp/input 3</tmp/output
 cut_power() {
 	local before=${EPOCHREALTIME/./}
 	cue kill target
-	echo "power cut after $(((${EPOCHREALTIME/./} - before) / 1000)) ms"
+	tell "power cut after $(((${EPOCHREALTIME/./} - before) / 1000)) ms"
 }
 
 is_cut='' status=0
 while IFS= read -r line <&3; do
 	case $line in
 	100%*)
-		echo "client: $line"
+		tell "client: $line"
 		cut_power
 		is_cut=yes
 		check_process file_to_pmem_client || status=1
 		exec 4>&- ;;
 	' '[3-9]?%*)
-		echo "client: $line"
+		tell "client: $line"
 		if [ "$fault" = early ] && [ -z "$is_cut" ]; then
 			cut_power
 			is_cut=yes
 		fi ;;
 	*)
-		echo "client: $line" ;;
+		tell "client: $line" ;;
 	esac
 done
 
 wait "$client" || status=$?
 if [ "$status" != 0 ]; then exit "$status"; fi
-report 'out ready for the restart'
+tell 'ready for the restart'
 cue wait restart
 cue start target
 cue wait found

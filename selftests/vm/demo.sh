@@ -88,7 +88,12 @@ mkdir -p "$LOGS"
 declare -A got=() seen=()
 problems=()
 
-show() { printf '   %s\n' "$*"; }
+# On a terminal the bar of progress is the last line; what is shown meanwhile
+# takes its place.
+show() {
+	[ ! -t 1 ] || printf '\r\e[K'
+	printf '   %s\n' "$*"
+}
 
 progress() { # "45%  8.3 of 18.4 MB"
 	local percent=${1%%%*} bar
@@ -160,7 +165,17 @@ exec {lines}< <(
 )
 machines=$!
 trap 'kill "$machines" 2>/dev/null || true' EXIT
-while IFS= read -r line <&"$lines"; do hear "$line"; done
+while :; do
+	status=0
+	IFS= read -r -t 20 -u "$lines" line || status=$?
+	if [ "$status" = 0 ]; then
+		hear "$line"
+	elif [ "$status" -gt 128 ]; then
+		show "still at it, $((SECONDS - begin)) s"
+	else
+		break
+	fi
+done
 wait "$machines" || problems+=("a machine did not end well")
 trap - EXIT
 

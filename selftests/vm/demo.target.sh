@@ -8,7 +8,7 @@ port=7471
 setup_dax
 if [ "$LIFE" != 1 ]; then
 	sum=$(as_tester /rpma/bin/pmem_cat /dev/dax0.0 "$size" | sha256sum)
-	echo "found ${sum%% *}"
+	tell "found ${sum%% *}"
 	cue set found
 	exit
 fi
@@ -18,7 +18,7 @@ take_verbs_away
 # All of the device is one region, and regions count as locked memory.
 MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 7>&- |
 	while IFS= read -r line; do
-		echo "server: $line"
+		tell "server: $line"
 		case $line in
 		ready:*) cue set ready ;;
 		'client connected') check_process file_to_pmem_server ;;
