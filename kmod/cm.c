@@ -95,8 +95,8 @@ static void rpma_cm_on_established(struct rpma_cm *cm,
 {
 	if (!cm->passive) {
 		rpma_cm_keep_private_data(cm, param);
-		cm->read_depth = min(param->initiator_depth,
-				     cm->offered.initiator_depth);
+		WRITE_ONCE(cm->read_depth, min(param->initiator_depth,
+					       cm->offered.initiator_depth));
 	}
 	/* ORDER: may post before the user can know that it may. */
 	cm->ops->established(cm);
@@ -144,7 +144,11 @@ static int rpma_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		rpma_cm_on_end(cm, id, RPMA_EVENT_REJECTED, event->status);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		rpma_cm_on_end(cm, id, RPMA_EVENT_UNREACHABLE, event->status);
+		/* Also said of a connection whose neighbour has moved away. */
+		rpma_cm_on_end(cm, id, READ_ONCE(cm->state) ==
+				       RPMA_CONN_STATE_ESTABLISHED ?
+				       RPMA_EVENT_LOST : RPMA_EVENT_UNREACHABLE,
+			       event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -282,6 +286,7 @@ int rpma_cm_create_qp(struct rpma_cm *cm, struct ib_pd *pd,
 
 void rpma_cm_destroy_qp(struct rpma_cm *cm)
 {
+	guard(mutex)(&cm->mutex);
 	if (cm->id && cm->id->qp)
 		rdma_destroy_qp(cm->id);
 }
@@ -338,6 +343,16 @@ static int rpma_cm_begin(struct rpma_cm *cm, bool passive)
 	return ret;
 }
 
+/* A handshake that ends here leaves the queue pair to us: RECVs complete. */
+static void rpma_cm_abort_qp(struct rpma_cm *cm)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	lockdep_assert_held(&cm->mutex);
+	if (cm->id->qp)
+		ib_modify_qp(cm->id->qp, &attr, IB_QP_STATE);
+}
+
 int rpma_cm_connect(struct rpma_cm *cm, const void *data, u8 len)
 {
 	struct rdma_conn_param param;
@@ -349,9 +364,11 @@ int rpma_cm_connect(struct rpma_cm *cm, const void *data, u8 len)
 		return ret;
 	rpma_cm_fill_param(cm, &param, data, len);
 	ret = rdma_connect(cm->id, &param);
-	if (ret)
+	if (ret) {
 		rpma_cm_set_last(cm, RPMA_CONN_STATE_ENDED, RPMA_EVENT_LOST,
 				 ret);
+		rpma_cm_abort_qp(cm);
+	}
 	return ret;
 }
 
@@ -385,6 +402,7 @@ int rpma_cm_reject(struct rpma_cm *cm, const void *data, u8 len)
 	ret = rdma_reject(cm->id, len ? data : NULL, len,
 			  IB_CM_REJ_CONSUMER_DEFINED);
 	rpma_cm_set_last(cm, RPMA_CONN_STATE_ENDED, RPMA_EVENT_REJECTED, 0);
+	rpma_cm_abort_qp(cm);
 	return ret;
 }
 
@@ -393,12 +411,15 @@ int rpma_cm_disconnect(struct rpma_cm *cm)
 	guard(mutex)(&cm->mutex);
 	if (!cm->id)
 		return -ENODEV;
-	if (cm->state == RPMA_CONN_STATE_ENDED)
+	switch (READ_ONCE(cm->state)) {
+	case RPMA_CONN_STATE_ESTABLISHED:
+		rdma_disconnect(cm->id);
 		return 0;
-	if (cm->state != RPMA_CONN_STATE_ESTABLISHED)
+	case RPMA_CONN_STATE_ENDED:
+		return 0;
+	default:
 		return -ENOTCONN;
-	rdma_disconnect(cm->id);
-	return 0;
+	}
 }
 
 void rpma_cm_lose(struct rpma_cm *cm, int status)
@@ -457,6 +478,18 @@ void rpma_cm_return_event(struct rpma_cm *cm, const struct rpma_event *event)
 	else
 		cm->last_unread = true;
 	wake_up_all(&cm->wait);
+	spin_unlock(&cm->lock);
+}
+
+void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd)
+{
+	memset(cmd->out_private_data, 0, sizeof(cmd->out_private_data));
+	spin_lock(&cm->lock);
+	cmd->out_state = cm->state;
+	cmd->out_read_depth = cm->state == RPMA_CONN_STATE_ESTABLISHED ?
+			      cm->read_depth : 0;
+	cmd->out_private_data_len = cm->private_data_len;
+	memcpy(cmd->out_private_data, cm->private_data, cm->private_data_len);
 	spin_unlock(&cm->lock);
 }
 

@@ -166,6 +166,9 @@ int rpma_cm_next_event(struct rpma_cm *cm, struct rpma_event *event);
 /* The event could not be delivered: it is unread again. */
 void rpma_cm_return_event(struct rpma_cm *cm, const struct rpma_event *event);
 
+/* Fill in state, read depth and private data. */
+void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd);
+
 /* Is an event unread? */
 bool rpma_cm_has_event(struct rpma_cm *cm);
 

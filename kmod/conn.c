@@ -321,15 +321,7 @@ int rpma_conn_query_ioctl(struct rpma_ucmd *ucmd)
 	cmd->out_completed = READ_ONCE(qp->sq.head) + READ_ONCE(qp->rq.head);
 	cmd->out_posted = READ_ONCE(qp->sq.tail) + READ_ONCE(qp->rq.tail);
 	cmd->out_flushes = READ_ONCE(qp->flushes);
-	memset(cmd->out_private_data, 0, sizeof(cmd->out_private_data));
-	spin_lock(&conn->cm.lock);
-	cmd->out_state = conn->cm.state;
-	cmd->out_read_depth = conn->cm.state == RPMA_CONN_STATE_ESTABLISHED ?
-			      conn->cm.read_depth : 0;
-	cmd->out_private_data_len = conn->cm.private_data_len;
-	memcpy(cmd->out_private_data, conn->cm.private_data,
-	       conn->cm.private_data_len);
-	spin_unlock(&conn->cm.lock);
+	rpma_cm_query(&conn->cm, cmd);
 	return rpma_ucmd_respond(ucmd);
 }
 
@@ -482,11 +474,12 @@ static __poll_t rpma_conn_fops_poll(struct file *file, poll_table *table)
 	struct rpma_cq *cq = conn->qp.sq.cq;
 	__poll_t mask = 0;
 
+	/* Both always: epoll registers once, whatever it is asked for later. */
 	poll_wait(file, &conn->cm.wait, table);
+	poll_wait(file, &cq->wait, table);
 	if (rpma_conn_is_readable(conn))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (poll_requested_events(table) & EPOLLOUT) {
-		poll_wait(file, &cq->wait, table);
 		rpma_cq_arm(cq);
 		if (READ_ONCE(conn->qp.sending) && rpma_qp_has_room(&conn->qp))
 			mask |= EPOLLOUT | EPOLLWRNORM;

@@ -111,6 +111,8 @@ bool rpma_cq_arm(struct rpma_cq *cq)
 int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 		  unsigned int state, long timeout)
 {
+	bool bounded = timeout != MAX_SCHEDULE_TIMEOUT;
+	unsigned long end = jiffies + timeout;
 	DEFINE_WAIT(wait);
 	int ret = 0;
 	bool more;
@@ -124,16 +126,17 @@ int rpma_cq_sleep(struct rpma_cq *cq, bool (*cond)(void *arg), void *arg,
 			ret = -ERESTARTSYS;
 			break;
 		}
-		if (!timeout) {
+		if (bounded && time_after_eq(jiffies, end)) {
 			ret = -ETIME;
 			break;
 		}
 		if (more) {
 			__set_current_state(TASK_RUNNING);
 			cond_resched();
-			continue;
+		} else {
+			schedule_timeout(bounded ? (long)(end - jiffies) :
+						   timeout);
 		}
-		timeout = schedule_timeout(timeout);
 	}
 	finish_wait(&cq->wait, &wait);
 	return ret;
@@ -220,9 +223,11 @@ static int rpma_cq_build(struct rpma_cq *cq)
 
 	if (!rpma_device_begin(dev))
 		return -ENODEV;
-	attr.cqe = min_t(u32, attr.cqe, dev->ibdev->attrs.max_cqe);
-	ibcq = ib_create_cq(dev->ibdev, rpma_cq_interrupt, rpma_cq_async_event,
-			    cq, &attr);
+	if (attr.cqe > dev->ibdev->attrs.max_cqe)
+		ibcq = ERR_PTR(-EINVAL);
+	else
+		ibcq = ib_create_cq(dev->ibdev, rpma_cq_interrupt,
+				    rpma_cq_async_event, cq, &attr);
 	if (!IS_ERR(ibcq)) {
 		cq->ibcq = ibcq;
 		cq->hw.revoke = rpma_cq_hw_revoke;
@@ -376,6 +381,9 @@ static ssize_t rpma_cq_fops_read(struct file *file, char __user *buf,
 			return -ERESTARTSYS;
 		ret = rpma_ring_read(&cq->ring, buf, want);
 		mutex_unlock(&cq->read_lock);
+		/* What was read makes room for those who wait to post. */
+		if (ret > 0 && wq_has_sleeper(&cq->wait))
+			wake_up(&cq->wait);
 		if (ret)
 			return ret;
 		if (rpma_ring_is_gone(&cq->ring))

@@ -17,7 +17,7 @@
  * Connections that may send through one completion queue. Each may have a
  * marker in flight, for which the adapter's queue has spare entries.
  */
-#define RPMA_CQ_MAX_SENDERS 64
+#define RPMA_CQ_MAX_SENDERS RPMA_DEVICE_SPARE_CQE
 
 /**
  * struct rpma_cq - a completion queue

@@ -82,7 +82,7 @@ u64 rpma_quota_limit(enum rpma_quota quota, bool per_user)
 
 u32 rpma_max_queue_size(void)
 {
-	return clamp(READ_ONCE(max_queue_size), 1U, 1U << 20);
+	return clamp(READ_ONCE(max_queue_size), 1U, 1U << 18);
 }
 
 static bool rpma_charge(atomic64_t *used, u64 amount, u64 limit)

@@ -149,7 +149,7 @@ u32 rpma_max_queue_size(void);
  * @obj: the object, to be published or aborted
  * @ops: its kind
  *
- * Return: 0, -ENOMEM or -ENOSPC.
+ * Return: 0, -ENOMEM, or -EBUSY when all ids are taken.
  */
 int rpma_object_reserve(struct rpma_ctx *ctx, struct rpma_object *obj,
 			const struct rpma_object_ops *ops);

@@ -2,8 +2,10 @@
 /*
  * One RDMA device, and everything that must let go of it when it leaves.
  *
- * Removal of a device waits for revokes, never for user space: structures
- * stay until their descriptors are closed, without hardware.
+ * Removal of a device waits for revokes, not for descriptors to be closed:
+ * structures stay until then, without hardware. It does wait for those who
+ * build on the device just now, and so, as the core's own interface does, for
+ * the pages of a region being registered.
  */
 
 #include <linux/module.h>
@@ -328,34 +330,51 @@ static u32 rpma_device_flags(const struct rpma_device *dev)
 	return flags;
 }
 
-int rpma_device_query_ioctl(struct rpma_ucmd *ucmd)
+/* On the list, so removal waits for the lock: the ib_device is there. */
+static void rpma_device_describe(const struct rpma_device *dev,
+				 struct rpma_ioc_device_query *cmd)
 {
-	struct rpma_ioc_device_query *cmd = ucmd->cmd;
-	const struct ib_device_attr *attrs;
+	const struct ib_device_attr *attrs = &dev->ibdev->attrs;
+
+	lockdep_assert_held(&rpma_devices_lock);
+	cmd->out_device = dev->number;
+	cmd->out_flags = rpma_device_flags(dev);
+	cmd->out_flush_methods = rpma_flush_methods(dev->ibdev);
+	cmd->out_max_sq_size = attrs->max_qp_wr - 1;
+	cmd->out_max_rq_size = attrs->max_qp_wr;
+	cmd->out_max_cqe = attrs->max_cqe - RPMA_DEVICE_SPARE_CQE;
+	cmd->out_max_read_depth = attrs->max_qp_init_rd_atom;
+	cmd->out_max_msg_size = dev->max_msg_size;
+	cmd->out_node_guid = be64_to_cpu(dev->ibdev->node_guid);
+	memset(cmd->out_name, 0, sizeof(cmd->out_name));
+	strscpy(cmd->out_name, dev_name(&dev->ibdev->dev),
+		sizeof(cmd->out_name));
+}
+
+static int rpma_device_find(struct rpma_ioc_device_query *cmd)
+{
 	struct rpma_device *dev;
 	u32 position = 0;
 
-	if (cmd->flags)
-		return -EOPNOTSUPP;
 	guard(mutex)(&rpma_devices_lock);
 	list_for_each_entry(dev, &rpma_devices, node) {
-		if (!rpma_device_is_visible(dev) || position++ != cmd->position)
-			continue;
-		/* On the list: removal waits for this lock. */
-		attrs = &dev->ibdev->attrs;
-		cmd->out_device = dev->number;
-		cmd->out_flags = rpma_device_flags(dev);
-		cmd->out_flush_methods = rpma_flush_methods(dev->ibdev);
-		cmd->out_max_sq_size = attrs->max_qp_wr - 1;
-		cmd->out_max_rq_size = attrs->max_qp_wr;
-		cmd->out_max_cqe = attrs->max_cqe;
-		cmd->out_max_read_depth = attrs->max_qp_init_rd_atom;
-		cmd->out_max_msg_size = dev->max_msg_size;
-		cmd->out_node_guid = be64_to_cpu(dev->ibdev->node_guid);
-		memset(cmd->out_name, 0, sizeof(cmd->out_name));
-		strscpy(cmd->out_name, dev_name(&dev->ibdev->dev),
-			sizeof(cmd->out_name));
-		return rpma_ucmd_respond(ucmd);
+		if (rpma_device_is_visible(dev) &&
+		    position++ == cmd->position) {
+			rpma_device_describe(dev, cmd);
+			return 0;
+		}
 	}
 	return -ENOENT;
+}
+
+/* The answer is copied without the lock: the caller's page may never come. */
+int rpma_device_query_ioctl(struct rpma_ucmd *ucmd)
+{
+	struct rpma_ioc_device_query *cmd = ucmd->cmd;
+	int ret;
+
+	if (cmd->flags)
+		return -EOPNOTSUPP;
+	ret = rpma_device_find(cmd);
+	return ret ?: rpma_ucmd_respond(ucmd);
 }

@@ -77,6 +77,9 @@ struct rpma_device {
 	wait_queue_head_t wait;
 };
 
+/* Entries of a completion queue that we may need beyond those asked for. */
+#define RPMA_DEVICE_SPARE_CQE 64
+
 int rpma_device_init(void);
 void rpma_device_exit(void);
 

@@ -76,8 +76,7 @@ static int rpma_ep_on_request(struct rpma_cm *cm, struct rdma_cm_id *id,
 
 	if (id->device != ep->peer->dev->ibdev)
 		return -EXDEV;
-	/* The endpoint's own reference keeps the peer: adding one is safe. */
-	refcount_inc(&ep->peer->obj.users);
+	rpma_peer_hold(ep->peer);
 	conn = rpma_conn_alloc(ep->ctx, ep->peer);
 	if (!conn)
 		return -ENOMEM;

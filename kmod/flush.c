@@ -63,11 +63,9 @@ static void rpma_flush_read_build(const struct rpma_flush *flush,
 static const struct rpma_flush_ops rpma_flush_table[] = {
 	{
 		.id = RPMA_FLUSH_METHOD_NATIVE,
-		.name = "native",
 	},
 	{
 		.id = RPMA_FLUSH_METHOD_READ,
-		.name = "read_after_write",
 		.needs_direct_write = true,
 		.supported = rpma_flush_read_supported,
 		.build = rpma_flush_read_build,

@@ -27,7 +27,6 @@ struct rpma_flush {
 /**
  * struct rpma_flush_ops - one method: how to flush
  * @id: RPMA_FLUSH_METHOD_x
- * @name: for people
  * @needs_direct_write: the remote adapter must write past the caches for
  *	this method to reach the persistence domain
  * @supported: can connections of this device use it?
@@ -35,7 +34,6 @@ struct rpma_flush {
  */
 struct rpma_flush_ops {
 	u32 id;
-	const char *name;
 	bool needs_direct_write;
 	bool (*supported)(const struct ib_device *ibdev);
 	void (*build)(const struct rpma_flush *flush, struct ib_rdma_wr *wr,

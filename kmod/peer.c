@@ -42,6 +42,11 @@ struct rpma_peer *rpma_peer_get(struct rpma_ctx *ctx, u32 id)
 	return obj ? container_of(obj, struct rpma_peer, obj) : NULL;
 }
 
+void rpma_peer_hold(struct rpma_peer *peer)
+{
+	refcount_inc(&peer->obj.users);
+}
+
 void rpma_peer_put(struct rpma_peer *peer)
 {
 	rpma_object_put(&peer->obj);

@@ -38,6 +38,8 @@ struct rpma_peer {
  * Return: the peer, to be given back with rpma_peer_put(), or NULL.
  */
 struct rpma_peer *rpma_peer_get(struct rpma_ctx *ctx, u32 id);
+/* One more reference, by one who has one. */
+void rpma_peer_hold(struct rpma_peer *peer);
 void rpma_peer_put(struct rpma_peer *peer);
 
 int rpma_peer_create_ioctl(struct rpma_ucmd *ucmd);

@@ -64,10 +64,12 @@ static void rpma_qp_marker_done(struct ib_cq *ibcq, struct ib_wc *wc)
 	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
 	struct rpma_qp *qp = container_of(wr, struct rpma_qp, marker);
 
-	/* If it failed, those before it say themselves how they ended. */
-	if (wc->status == IB_WC_SUCCESS)
-		rpma_queue_complete_until(&qp->sq, wr->pos,
-					  RPMA_STATUS_SUCCESS);
+	/*
+	 * Also when the marker itself failed: a queue in error hands back
+	 * every request it did not carry out, in order, signaled or not. What
+	 * is left before the marker had succeeded silently.
+	 */
+	rpma_queue_complete_until(&qp->sq, wr->pos, RPMA_STATUS_SUCCESS);
 	/* ORDER: done with the marker. Pairs with rpma_qp_mark_locked(). */
 	smp_store_release(&qp->marker_busy, false);
 }
@@ -115,18 +117,18 @@ static int rpma_qp_init_sq(struct rpma_qp *qp,
 static int rpma_qp_init_rq(struct rpma_qp *qp,
 			   const struct rpma_conn_queues *queues)
 {
-	u32 entries = queues->rq_size;
-	int fd = queues->recv_cq_fd;
-	struct rpma_cq *cq;
+	int fd = queues->recv_cq_fd == -1 ? queues->send_cq_fd :
+					    queues->recv_cq_fd;
+	struct rpma_cq *cq = rpma_qp_get_cq(qp, fd, queues->rq_size);
 
-	/* One for both: RECVs must not leave the sends without a place. */
-	if (fd == -1 || fd == queues->send_cq_fd) {
-		fd = queues->send_cq_fd;
-		entries += queues->sq_size;
-	}
-	cq = rpma_qp_get_cq(qp, fd, entries);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
+	/* One for both: RECVs must not leave the sends without a place. */
+	if (cq == qp->sq.cq &&
+	    queues->rq_size + queues->sq_size > cq->ring.entries) {
+		rpma_cq_put(cq);
+		return -ENOSPC;
+	}
 	return rpma_queue_init(&qp->rq, cq, queues->rq_size, rpma_qp_recv_done);
 }
 
@@ -166,7 +168,7 @@ int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr)
 	size_t size = rpma_qp_values_size(qp);
 	u32 i;
 
-	qp->values = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	qp->values = kzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!qp->values)
 		return -ENOMEM;
 	qp->values_dma = ib_dma_map_single(ibdev, qp->values, size,
@@ -283,7 +285,7 @@ static int rpma_qp_post_run_locked(struct rpma_qp *qp,
 	u32 i;
 
 	lockdep_assert_held(&qp->lock);
-	if (!qp->ibqp)
+	if (!qp->ibqp || qp->stopped)
 		return -ENODEV;
 	if (!recv && !qp->sending)
 		return -ENOTCONN;
@@ -442,6 +444,8 @@ static bool rpma_qp_is_idle(void *arg)
 {
 	struct rpma_qp *qp = arg;
 
+	/* Again, if others were posted behind the last marker. */
+	rpma_qp_mark(qp);
 	return !rpma_queue_in_flight(&qp->sq) && !READ_ONCE(qp->marker_busy);
 }
 
@@ -454,7 +458,6 @@ static bool rpma_qp_has_no_recvs(void *arg)
 
 int rpma_qp_drain(struct rpma_qp *qp, unsigned int state, long timeout)
 {
-	rpma_qp_mark(qp);
 	return rpma_cq_sleep(qp->sq.cq, rpma_qp_is_idle, qp, state, timeout);
 }
 
@@ -463,19 +466,25 @@ void rpma_qp_stop(struct rpma_qp *qp)
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct ib_qp *ibqp;
 
-	/* ORDER: no poster is inside after this; later ones see NULL. */
+	/* ORDER: no poster is inside after this; later ones see it stopped. */
 	spin_lock(&qp->lock);
 	ibqp = qp->ibqp;
-	qp->ibqp = NULL;
+	qp->stopped = true;
 	spin_unlock(&qp->lock);
 	if (!ibqp)
 		return;
 
+	/* Whatever rdma_cm does to it meanwhile fails: ERR is left by RESET. */
 	ib_modify_qp(ibqp, &attr, IB_QP_STATE);
 	rpma_cq_sleep(qp->sq.cq, rpma_qp_is_idle, qp, TASK_UNINTERRUPTIBLE,
 		      RPMA_QP_STOP_TIMEOUT);
 	rpma_cq_sleep(qp->rq.cq, rpma_qp_has_no_recvs, qp,
 		      TASK_UNINTERRUPTIBLE, RPMA_QP_STOP_TIMEOUT);
+
+	/* No marker either from here on. */
+	spin_lock(&qp->lock);
+	qp->ibqp = NULL;
+	spin_unlock(&qp->lock);
 }
 
 void rpma_qp_kill(struct rpma_qp *qp)

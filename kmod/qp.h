@@ -12,6 +12,7 @@
  * @env: what its requests may use
  * @ibqp: NULL before it is attached and after it is detached; under @lock
  * @lock: one posts at a time
+ * @stopped: nothing is posted any more; under @lock
  * @sending: the send queue takes requests; set once, under @lock
  * @sq: the send queue
  * @rq: the receive queue
@@ -27,6 +28,7 @@ struct rpma_qp {
 	struct rpma_wr_env env;
 	struct ib_qp *ibqp;
 	spinlock_t lock; /* posting */
+	bool stopped;
 	bool sending;
 	struct rpma_queue sq;
 	struct rpma_queue rq;

@@ -48,6 +48,8 @@ int rpma_queue_push(struct rpma_queue *q, const struct rpma_request *req,
 	struct rpma_wr *wr = rpma_queue_slot(q, q->tail);
 	int ret;
 
+	if (!q->size)
+		return -EINVAL;
 	if (rpma_queue_is_full(q))
 		return -EAGAIN;
 	ret = rpma_wr_build(wr, req, env);

@@ -30,17 +30,31 @@ void rpma_ring_exit(struct rpma_ring *ring)
 	vfree(ring->user_head);
 }
 
-/* What the user wrote may be anything: out of order counts as nothing read. */
-u32 rpma_ring_unread(struct rpma_ring *ring)
+/*
+ * Return: how many completions the user has taken, and how many there were.
+ * What it wrote may be anything: out of order counts as nothing read. @head
+ * only moves forward, however many look at the same time.
+ */
+static u32 rpma_ring_head(struct rpma_ring *ring, u32 *tail)
 {
 	u32 head = READ_ONCE(ring->head);
-	u32 claimed = READ_ONCE(*ring->user_head);
-	u32 tail = READ_ONCE(ring->tail);
+	u32 claimed;
 
-	if (claimed - head <= tail - head) {
-		WRITE_ONCE(ring->head, claimed);
-		head = claimed;
-	}
+	do {
+		claimed = READ_ONCE(*ring->user_head);
+		/* ORDER: tail before entries. Pairs with _push(). */
+		*tail = smp_load_acquire(&ring->tail);
+		if (claimed - head > *tail - head)
+			return head;
+	} while (!try_cmpxchg(&ring->head, &head, claimed));
+	return claimed;
+}
+
+u32 rpma_ring_unread(struct rpma_ring *ring)
+{
+	u32 tail;
+	u32 head = rpma_ring_head(ring, &tail);
+
 	return tail - head;
 }
 
@@ -70,8 +84,9 @@ void rpma_ring_push(struct rpma_ring *ring,
 		    const struct rpma_completion *completion)
 {
 	ring->slots[ring->tail & (ring->entries - 1)] = *completion;
-	WRITE_ONCE(ring->tail, ring->tail + 1);
-	/* ORDER: entry before tail. Pairs with the reader's load-acquire. */
+	/* ORDER: entry before tail. Pairs with rpma_ring_head(). */
+	smp_store_release(&ring->tail, ring->tail + 1);
+	/* ORDER: the same for the user. Pairs with its load-acquire. */
 	smp_store_release(&ring->shared->tail, ring->tail);
 	/* ORDER: tail before the place is free. Pairs with _hold(). */
 	smp_mb__before_atomic();
@@ -80,12 +95,11 @@ void rpma_ring_push(struct rpma_ring *ring,
 
 ssize_t rpma_ring_read(struct rpma_ring *ring, char __user *buf, u32 want)
 {
-	u32 nr = min(rpma_ring_unread(ring), want);
-	u32 head = READ_ONCE(ring->head);
+	u32 tail;
+	u32 head = rpma_ring_head(ring, &tail);
+	u32 nr = min(tail - head, want);
 	u32 i;
 
-	/* ORDER: tail (in unread) before entries. Pairs with _push(). */
-	smp_rmb();
 	for (i = 0; i < nr; i++) {
 		if (copy_to_user(buf + i * sizeof(*ring->slots),
 				 &ring->slots[(head + i) & (ring->entries - 1)],

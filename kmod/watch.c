@@ -71,12 +71,13 @@ static void rpma_watch_look(struct work_struct *work)
 	completed = READ_ONCE(sq->head);
 	if (completed != watch->seen) {
 		watch->seen = completed;
-		watch->deadline = jiffies + rpma_watch_patience(watch);
-	} else if (time_after(jiffies, watch->deadline) &&
-		   !rpma_watch_is_off(watch)) {
-		/* It stays "running": what is posted now completes at once. */
+		watch->since = jiffies;
+	} else if (!rpma_watch_is_off(watch) &&
+		   time_after(jiffies,
+			      watch->since + rpma_watch_patience(watch))) {
+		/* It goes on fetching what this aborts. */
 		rpma_cm_lose(watch->cm, -ETIMEDOUT);
-		return;
+		watch->since = jiffies;
 	}
 	rpma_watch_queue(watch);
 }
@@ -102,6 +103,9 @@ int rpma_watch_set_timeout(struct rpma_watch *watch, u32 ms)
 	if (ms < RPMA_PEER_TIMEOUT_MIN_MS)
 		return -EINVAL;
 	WRITE_ONCE(watch->timeout_ms, ms);
+	/* Holds for what is in flight, too: look at once, then as often. */
+	if (READ_ONCE(watch->runs))
+		mod_delayed_work(rpma_watch_wq, &watch->work, 0);
 	return 0;
 }
 

@@ -15,7 +15,7 @@
  * @work: looks four times in @timeout_ms
  * @runs: it is queued or running
  * @seen: requests completed when it looked last
- * @deadline: when no progress since then is too long, in jiffies
+ * @since: when it saw the last progress, in jiffies
  * @timeout_ms: how long that is
  */
 struct rpma_watch {
@@ -24,7 +24,7 @@ struct rpma_watch {
 	struct delayed_work work;
 	bool runs;
 	u64 seen;
-	unsigned long deadline;
+	unsigned long since;
 	u32 timeout_ms;
 };
 

@@ -13,7 +13,7 @@ struct rpma_queue;
 /**
  * struct rpma_wr - a slot for one work request
  * @cqe: how its completion is found
- * @queue: whose slot; NULL for a marker
+ * @queue: whose slot; unused in a marker
  * @pos: how many were posted to this queue before it
  * @context: the user's
  * @len: bytes asked for

@@ -571,7 +571,8 @@ struct rpma_cq_ring {
  * Listens in the caller's network namespace. poll(2) on the endpoint says
  * POLLIN while a connection waits to be taken, POLLERR once the device is
  * gone. Errors as of bind(2) and listen(2): EADDRINUSE, EADDRNOTAVAIL,
- * EACCES (a port below ip_unprivileged_port_start), EAFNOSUPPORT.
+ * EACCES (a port below ip_unprivileged_port_start), EAFNOSUPPORT. EXDEV: the
+ * address is on another device than the peer's.
  */
 struct rpma_ioc_ep_listen {
 	__u32 size;
@@ -598,9 +599,9 @@ struct rpma_ioc_ep_listen {
  *	100; 0xffffffff is never.
  * @__reserved: Must be 0
  *
- * ENOSPC: a completion queue has fewer entries than the queues of this
- * connection that report to it, or as many connections as it has entries, or
- * 64, send through it already.
+ * EXDEV: a completion queue is another peer's. ENOSPC: it has fewer entries
+ * than the queues of this connection that report to it, or as many connections
+ * as it has entries, or 64, send through it already.
  */
 struct rpma_conn_queues {
 	__s32 send_cq_fd;
@@ -661,7 +662,9 @@ struct rpma_ioc_ep_take {
  * The descriptor is read with read(2): whole struct rpma_event, blocking
  * until there is one unless O_NONBLOCK; 0 after the last event was read.
  * poll(2) says POLLIN while an event is unread and after the last one was
- * read, POLLOUT while a request could be posted.
+ * read, POLLOUT while a request could be posted. A thread that sleeps for
+ * POLLOUT is not woken when another takes completions from the mapped ring,
+ * which no system call tells; it is when they are taken by read(2).
  */
 struct rpma_ioc_conn_create {
 	__u32 size;
@@ -754,7 +757,8 @@ enum rpma_conn_state {
  * @out_flush_method: enum rpma_flush_method a flush uses
  * @out_read_depth: RDMA READs (and so read_after_write flushes) in flight
  *	that the two sides agreed on; 0 before ESTABLISHED
- * @out_private_data_len: bytes of @out_private_data
+ * @out_private_data_len: bytes of @out_private_data: what the wire carried,
+ *	which pads a request to 56, an answer to 196 and a rejection to 148
  * @out_posted: requests accepted so far
  * @out_completed: of these, completed
  * @out_flushes: of these, flushes
@@ -796,7 +800,8 @@ enum rpma_conn_modify_mask {
  * @direct_write: 1: the remote machine's adapter writes to its persistent
  *	memory past the caches, so that a PERSISTENT flush by READ tells the
  *	truth; 0: it does not, and such a flush is EOPNOTSUPP. 0 at first.
- * @peer_timeout_ms: as in struct rpma_conn_queues
+ * @peer_timeout_ms: as in struct rpma_conn_queues; holds for requests in
+ *	flight as well
  */
 struct rpma_ioc_conn_modify {
 	__u32 size;
