@@ -25,6 +25,7 @@ help:
 	@echo '  make check-static         what needs no machine: compilers, checkers, layers, ABI'
 	@echo '  make check-harness        the harness fails a run when it should'
 	@echo '  make check-mutants        the tests fail when they should'
+	@echo '  make check-demo           the demo fails when it should'
 	@echo '  make check-long           what does not fit in make check'
 	@echo '  make run SCRIPT=path      a guest script of yours in one machine (KERNEL=)'
 	@echo 'make clean keeps what took long to make in build/; make distclean does not.'
@@ -60,7 +61,7 @@ TESTS ?=
 FILE ?=
 export TESTS V KEEP
 
-.PHONY: check check-quick check-debug check-static check-harness check-mutants check-long run demo
+.PHONY: check check-quick check-debug check-static check-harness check-mutants check-demo check-long run demo
 check:
 	@$(vm)/check.sh
 
@@ -79,8 +80,11 @@ check-harness:
 check-mutants:
 	@KERNELS=6.12 $(vm)/check.sh mutants
 
+check-demo:
+	@$(vm)/demo-test.sh
+
 # The longer suites come here, each a script of its own.
-check-long: check
+check-long: check check-demo
 
 run:
 	@$(vm)/prepare.sh $(KERNEL)
@@ -88,7 +92,7 @@ run:
 	@$(vm)/run.sh -k $(KERNEL) $(SCRIPT)
 
 demo:
-	@$(vm)/demo.sh $(FILE)
+	@$(vm)/demo.sh "$$FILE"
 
 .PHONY: clean distclean
 clean:
