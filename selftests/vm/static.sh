@@ -128,11 +128,21 @@ installed() {
 	' sh $root
 }
 
+# The client that README shows is a whole program.
+readme_client() {
+	mkdir -p "$BUILD/static"
+	sed -n '/^```c$/,/^```$/p' README.md | sed '/^```/d' >"$BUILD/static/readme.c"
+	in_tree cc -std=gnu11 -Wall -Wextra -Werror -I/rpma/userspace/include \
+		-o /rpma/build/static/readme /rpma/build/static/readme.c \
+		-L/rpma/build/userspace -lrpma
+}
+
 case_of build 'make modules leaves kmod/rpma.ko' plain_make
 case_of build 'W=1 and sparse on 6.12' sparse
 case_of build 'W=1 on 7.3' strict 7.3
 case_of build 'W=1 on the headers of Debian 12' host_headers
 case_of build 'make install serves a program' installed
+case_of build 'the client of README compiles' readme_client
 while read -r file; do
 	case_of checkpatch "$file" checkpatch "$file"
 done < <(find kmod uapi -name '*.[ch]' ! -name '*.mod.c' | sort)
