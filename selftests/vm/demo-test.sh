@@ -8,6 +8,7 @@ set -euo pipefail
 run=$LOGS/demo-test.$(date +%H%M%S).$$
 mkdir -p "$run"
 head -c 3000001 /dev/urandom >"$run/file"
+printf x >"$run/one byte"
 : >"$run/empty"
 truncate -s 1025M "$run/large"
 trap 'rm -f "$run/large"' EXIT
@@ -29,12 +30,13 @@ try() {
 }
 
 echo 'TAP version 13'
-echo '1..7'
+echo '1..8'
 try 'no such file is said' 1 'there is no such file' '' "$run/none"
 try 'a directory is said' 1 'not a regular file' '' "$run"
 try 'an empty file is said' 1 'is empty' '' "$run/empty"
 try 'a file too large is said' 1 'more than 1024 MiB' '' "$run/large"
 try 'a whole file is durable' 0 'verdict +DURABLE' '' "$run/file"
+try 'a file of one byte is durable' 0 'verdict +DURABLE' '' "$run/one byte"
 try 'one changed byte fails' 1 'differ: (byte|char) 1500001' byte "$run/file"
 try 'a power cut in the middle fails' 1 'after [0-9]+ durable bytes a ' early "$run/file"
 if [ "$failed" = 0 ]; then rm -rf "$run"; fi

@@ -208,7 +208,7 @@ file        $file
 bytes       ${got[bytes]:--}
 flushes     ${got[flushes]:--}
 method      ${got[method]:--}
-latency     ${got[latency]:--} (a flush behind 256 KiB of writes, emulated machines)
+latency     ${got[latency]:--} (a flush behind up to 256 KiB of writes, emulated machines)
 user        tester on both machines, with /dev/rpma and without /dev/infiniband
 power cut   the target's, within ${got[cut]:--} of the last flush's completion
 sha256      ${sum:0:32}... here

@@ -15,12 +15,17 @@ fi
 
 setup_all eth0
 take_verbs_away
+mkfifo /tmp/output
 # All of the device is one region, and regions count as locked memory.
-MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 2>&1 7>&- |
-	while IFS= read -r line; do
-		tell "server: $line"
-		case $line in
-		ready:*) cue set ready ;;
-		'client connected') check_process file_to_pmem_server ;;
-		esac
-	done
+MEMLOCK=unlimited as_tester /rpma/bin/file_to_pmem_server "$ADDR4" "$port" /dev/dax0.0 \
+	>/tmp/output 2>&1 7>&- &
+server=$!
+while IFS= read -r line; do
+	tell "server: $line"
+	case $line in
+	ready:*)
+		check_process file_to_pmem_server
+		cue set ready ;;
+	esac
+done </tmp/output
+wait "$server"
