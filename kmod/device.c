@@ -240,6 +240,21 @@ static u32 rpma_device_max_msg_size(struct ib_device *ibdev)
 	return size;
 }
 
+/*
+ * rxe keeps 16 bytes for each page of a region in one allocation, and what is
+ * larger than those can be makes the page allocator warn.
+ */
+#define RPMA_RXE_MAX_MR_SIZE ((u64)KMALLOC_MAX_SIZE / 16 * PAGE_SIZE)
+
+static u64 rpma_device_max_mr_size(const struct ib_device *ibdev)
+{
+	u64 size = ibdev->attrs.max_mr_size;
+
+	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+		size = min(size, RPMA_RXE_MAX_MR_SIZE);
+	return size;
+}
+
 static bool rpma_device_is_usable(struct ib_device *ibdev)
 {
 	u32 port;
@@ -272,6 +287,7 @@ static int rpma_device_add(struct ib_device *ibdev)
 		INIT_LIST_HEAD(&dev->hw[kind]);
 	dev->ibdev = ibdev;
 	dev->max_msg_size = rpma_device_max_msg_size(ibdev);
+	dev->max_mr_size = rpma_device_max_mr_size(ibdev);
 	ib_set_client_data(ibdev, &rpma_ib_client, dev);
 
 	guard(mutex)(&rpma_devices_lock);

@@ -54,6 +54,7 @@ struct rpma_hw {
  * @ibdev: valid until @gone
  * @number: its name towards user space, never reused
  * @max_msg_size: largest transfer that every port takes
+ * @max_mr_size: largest memory region
  * @use: read: build hardware on it; write: it is leaving
  * @gone: it has left; under @use
  * @lock: the lists below
@@ -67,6 +68,7 @@ struct rpma_device {
 	struct ib_device *ibdev;
 	u32 number;
 	u32 max_msg_size;
+	u64 max_mr_size;
 
 	struct rw_semaphore use;
 	bool gone;

@@ -129,11 +129,14 @@ static int rpma_mr_build(struct rpma_mr *mr, struct rpma_ioc_mr_reg *cmd)
 
 static int rpma_mr_charge(struct rpma_mr *mr, struct rpma_ctx *ctx)
 {
-	int ret = rpma_ctx_charge(ctx, RPMA_QUOTA_MRS, 1);
+	int ret;
 
+	mr->pinned = PAGE_ALIGN(mr->length + offset_in_page(mr->addr));
+	if (mr->pinned > mr->peer->dev->max_mr_size)
+		return -ENOMEM;
+	ret = rpma_ctx_charge(ctx, RPMA_QUOTA_MRS, 1);
 	if (ret)
 		return ret;
-	mr->pinned = PAGE_ALIGN(mr->length + offset_in_page(mr->addr));
 	ret = rpma_ctx_charge(ctx, RPMA_QUOTA_PINNED, mr->pinned);
 	if (ret)
 		rpma_ctx_uncharge(ctx, RPMA_QUOTA_MRS, 1);

@@ -357,7 +357,8 @@ enum rpma_mr_reg_flags {
  *
  * Remote machines address the region by @addr itself. The pages are pinned
  * until the region is destroyed and counted against RLIMIT_MEMLOCK of the
- * calling process (ENOMEM). EFAULT: part of the range is not mapped, or not
+ * calling process (ENOMEM). ENOMEM is also more than the device takes for one
+ * region, which is 1 GiB on rxe. EFAULT: part of the range is not mapped, or not
  * writable while @access needs it to be. EOPNOTSUPP: the memory cannot be
  * pinned for long (a file on fsdax), or see RPMA_MR_REG_F_PERSISTENT_BY_READ.
  */
