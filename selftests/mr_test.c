@@ -56,6 +56,13 @@ TEST_F(mr, length_zero_is_einval)
 		.length = 0);
 }
 
+/* rxe would have the page allocator warn; its limit is documented. */
+TEST_F(mr, larger_than_the_device_holds_is_enomem)
+{
+	reg_err(ENOMEM, .access = RPMA_ACCESS_WRITE_DST, .addr = (uintptr_t)self->addr,
+		.length = (1ULL << 30) + 4096);
+}
+
 TEST_F(mr, range_that_wraps_is_einval)
 {
 	uintptr_t addr = (uintptr_t)self->addr;
