@@ -315,6 +315,41 @@ TEST_F_TIMEOUT(qp, recv_queue_full_is_eagain, WAIT_SECONDS)
 	expect_usable(_metadata, &self->p);
 }
 
+TEST_F(qp, recv_without_a_recv_queue_is_einval)
+{
+	struct side client = side_new(_metadata, &self->p);
+	struct rpma_request recv = req_recv(1, &client.mem, 0, 64);
+
+	self->p.opts.rq_size = 0;
+	client_create(_metadata, &self->p, &client);
+	ioc_err_post(EINVAL, client.conn, &recv, 1);
+	EXPECT_ERRNO(EINVAL, _ioc_post_flags(client.conn, &recv, 1, RPMA_POST_F_WAIT));
+	EXPECT_EQ(0, ioc_conn_query(self->p.fd, .conn_fd = client.conn).out_posted);
+	side_close(&client);
+}
+
+/* However many descriptors name it: RECVs must leave the sends their places. */
+TEST_F(qp, one_queue_under_two_descriptors_is_one_queue)
+{
+	struct rpma_ioc_conn_create cmd = { .peer = self->p.peer, .timeout_ms = WAIT_MS };
+	int alias = dup(self->c->cq);
+
+	ASSERT_LE(0, alias);
+	addr_set(cmd.addr, self->p.opts.addr, self->p.port);
+	cmd.queues = side_queues(self->c, &self->p.opts);
+	cmd.queues.sq_size = 64;
+	cmd.queues.rq_size = 1;
+	EXPECT_ERRNO(ENOSPC, _ioc_conn_create(self->p.fd, &cmd));
+	cmd.queues.recv_cq_fd = self->c->cq;
+	EXPECT_ERRNO(ENOSPC, _ioc_conn_create(self->p.fd, &cmd));
+	cmd.queues.recv_cq_fd = alias;
+	EXPECT_ERRNO(ENOSPC, _ioc_conn_create(self->p.fd, &cmd));
+	cmd.queues.sq_size = 63;
+	ASSERT_EQ(0, _ioc_conn_create(self->p.fd, &cmd));
+	close(cmd.out_fd);
+	close(alias);
+}
+
 TEST_F_TIMEOUT(qp, waiting_post_needs_no_help, WAIT_SECONDS)
 {
 	for (int i = 0; i < 500; i++) {
