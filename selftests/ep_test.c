@@ -128,6 +128,24 @@ TEST_F(ep, failed_take_leaves_the_connection_waiting)
 	expect_event(self->p.client.conn, RPMA_EVENT_ESTABLISHED);
 }
 
+TEST_F(ep, recv_of_a_rejected_connection_is_aborted)
+{
+	struct pair *p = &self->p;
+	struct rpma_request recv = req_recv(1, &p->server.mem, 0, 64);
+
+	knock(_metadata, p);
+	server_take(_metadata, p, &p->server);
+	ioc_post(p->server.conn, &recv, 1);
+	ioc_err_destroy(EBUSY, p->fd, .id = p->server.mem.mr);
+	ioc_conn_reject(p->fd, .conn_fd = p->server.conn);
+	expect_completion(p->server.cq, 1, RPMA_OP_RECV, RPMA_STATUS_ABORTED);
+	expect_no_completion(p->server.cq);
+	EXPECT_EQ(RPMA_CONN_STATE_ENDED,
+		  ioc_conn_query(p->fd, .conn_fd = p->server.conn).out_state);
+	ioc_destroy(p->fd, .id = p->server.mem.mr);
+	expect_event(p->client.conn, RPMA_EVENT_REJECTED);
+}
+
 TEST_F(ep, close_rejects_those_who_wait)
 {
 	knock(_metadata, &self->p);
