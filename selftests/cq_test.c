@@ -3,6 +3,8 @@
  * Completion queues: nothing lost, nothing twice, whichever way it is read;
  * the mapped ring; poll and wait.
  */
+#include <sys/wait.h>
+
 #include "rpma_pair.h"
 #include "rpma_ring.h"
 
@@ -223,6 +225,48 @@ TEST_F_TIMEOUT(cq_of, each_completion_read_makes_room_for_one, WAIT_SECONDS)
 	for (int i = 0; i < posted; i++)
 		reap(_metadata, self->p.client.cq);
 	expect_no_completion(self->p.client.cq);
+}
+
+static void wait_until_asleep(struct __test_metadata *_metadata, pid_t pid)
+{
+	long long end = now_ms() + WAIT_MS;
+	char path[32], state;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		ASSERT_GT(end, now_ms());
+		usleep(10000);
+		stat = fopen(path, "r");
+		ASSERT_NE(NULL, stat);
+		ASSERT_EQ(1, fscanf(stat, "%*d (%*[^)]) %c", &state));
+		fclose(stat);
+	} while (state != 'S');
+}
+
+TEST_F_TIMEOUT(cq_of, completion_read_wakes_who_waits_for_room, WAIT_SECONDS)
+{
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	fill(_metadata, &self->p, 0);
+	EXPECT_EQ(0, poll_for(self->p.client.conn, POLLOUT, 0));
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (pid == 0) {
+		if (write(ready[1], "", 1) != 1)
+			_exit(2);
+		_exit(poll_for(self->p.client.conn, POLLOUT, WAIT_MS) == POLLOUT ? 0 : 1);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	wait_until_asleep(_metadata, pid);
+	expect_completion(self->p.client.cq, 0, RPMA_OP_FLUSH, 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 TEST_F_TIMEOUT(cq_of, ring_wraps_in_order, WAIT_SECONDS)
