@@ -5,6 +5,9 @@
  * The link that is taken away is RPMA_TEST_DEV on RPMA_TEST_NETDEV, a dummy
  * netdev; each test gives it back.
  */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "rpma_pair.h"
@@ -106,6 +109,62 @@ TEST_F(device, position_past_the_last_is_enoent)
 		ioc_device_query(self->fd, .position = i);
 	ioc_err_device_query(ENOENT, self->fd, .position = n);
 	ioc_err_device_query(ENOENT, self->fd, .position = ~0u);
+}
+
+static void *query_in_thread(void *cmd)
+{
+	int fd = open(RPMA_DEVICE, O_RDWR | O_CLOEXEC);
+	long ret = fd < 0 ? -1 : ioctl(fd, RPMA_IOC_DEVICE_QUERY, cmd);
+
+	close(fd);
+	return (void *)ret;
+}
+
+/* A page whose write faults wait in the returned descriptor; -1: not here. */
+static int page_guard(struct __test_metadata *_metadata, void *page)
+{
+	struct uffdio_api api = { .api = UFFD_API,
+				  .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	struct uffdio_register reg = { .range = { (uintptr_t)page, 4096 },
+				       .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect wp = { .range = reg.range,
+					  .mode = UFFDIO_WRITEPROTECT_MODE_WP };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api)) {
+		close(uffd);
+		return -1;
+	}
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_REGISTER, &reg));
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_WRITEPROTECT, &wp));
+	return uffd;
+}
+
+TEST_F(device, query_does_not_wait_for_the_page_of_another)
+{
+	struct rpma_ioc_device_query *cmd = (void *)map_pages(_metadata, 4096);
+	struct uffdio_writeprotect open_up = { .range = { (uintptr_t)cmd, 4096 } };
+	pthread_t thread;
+	void *ret;
+	int uffd;
+
+	/* There to be read, not yet to be written. */
+	cmd->size = sizeof(*cmd);
+	uffd = page_guard(_metadata, cmd);
+	if (uffd < 0)
+		SKIP(return, "no write protection by userfaultfd");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, query_in_thread, cmd));
+	ASSERT_EQ(POLLIN, poll_for(uffd, POLLIN, WAIT_MS));
+
+	ioc_device_query(self->fd);
+	ioc_query(self->fd);
+	EXPECT_NE(0, _resolve(self->fd, test_addr4()));
+
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_WRITEPROTECT, &open_up));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	EXPECT_EQ(NULL, ret);
+	EXPECT_NE(0, cmd->out_device);
+	close(uffd);
 }
 
 TEST_F(device, own_addresses_resolve)
