@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections: events, poll, and every way to die with requests in flight. */
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -117,6 +118,31 @@ TEST_F_TIMEOUT(conn, pollout_while_a_request_fits, WAIT_SECONDS)
 	EXPECT_EQ(POLLOUT, poll_for(self->c->conn, POLLOUT, WAIT_MS));
 }
 
+/* epoll registers once: it must hear of room though it first asked for events only. */
+TEST_F_TIMEOUT(conn, epoll_changed_to_epollout_reports_room, WAIT_SECONDS)
+{
+	struct rpma_request send = req_send(1, SIGNALED, &self->c->mem, 0, 64);
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC), conn = self->c->conn;
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, conn, &event));
+	/* Nobody receives: they stay in flight. */
+	ASSERT_EQ(DEEP, post_until_full(conn, &send, 2 * DEEP));
+	event.events = EPOLLIN | EPOLLOUT;
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_MOD, conn, &event));
+	EXPECT_EQ(0, epoll_wait(ep, &event, 1, 200));
+	for (__u32 i = 0; i < self->p.opts.rq_size; i++) {
+		struct rpma_request recv = req_recv(i, &self->s->mem, 0, 64);
+
+		ioc_post(self->s->conn, &recv, 1);
+	}
+	ASSERT_EQ(1, epoll_wait(ep, &event, 1, WAIT_MS));
+	EXPECT_EQ(EPOLLOUT, event.events);
+	ioc_post(conn, &send, 1);
+	close(ep);
+}
+
 TEST_F_TIMEOUT(conn, query_counts, WAIT_SECONDS)
 {
 	struct rpma_ioc_conn_query q;
@@ -155,6 +181,30 @@ TEST_F_TIMEOUT(conn, modify_checks_its_fields, WAIT_SECONDS)
 			.peer_timeout_ms = 0xffffffff);
 	ioc_conn_modify(fd, .conn_fd = conn, .mask = 0);
 	expect_usable(_metadata, &self->p);
+}
+
+TEST_F_TIMEOUT(conn, new_timeout_holds_for_what_is_in_flight, WAIT_SECONDS)
+{
+	struct rpma_request send;
+	struct rpma_event event;
+	struct pair p;
+
+	pair_open(_metadata, &p, (struct pair_opts){ .peer_timeout_ms = 0xffffffff });
+	send = req_send(1, SIGNALED, &p.client.mem, 0, 64);
+	ioc_post(p.client.conn, &send, 1);
+	/* Nobody receives, and nobody minds: longer than it takes to notice. */
+	EXPECT_EQ(0, poll_for(p.client.conn, POLLIN, 6000));
+	expect_no_completion(p.client.cq);
+	ioc_conn_modify(p.fd, .conn_fd = p.client.conn, .mask = RPMA_CONN_MODIFY_PEER_TIMEOUT,
+			.peer_timeout_ms = 500);
+	event = next_event(_metadata, p.client.conn);
+	EXPECT_EQ(RPMA_EVENT_LOST, event.type);
+	EXPECT_EQ(-ETIMEDOUT, event.status);
+	expect_no_more_events(p.client.conn);
+	expect_completion(p.client.cq, 1, RPMA_OP_SEND, RPMA_STATUS_ABORTED);
+	expect_no_completion(p.client.cq);
+	EXPECT_EQ(RPMA_CONN_STATE_ENDED, state(_metadata, &p, p.client.conn));
+	pair_close(&p);
 }
 
 /* ---- the end, with requests in flight ---- */
@@ -198,6 +248,53 @@ TEST_F_TIMEOUT(conn, disconnect_of_the_other_side_aborts_too, WAIT_SECONDS)
 	EXPECT_LE(1, expect_load_completes(_metadata, &self->p));
 	expect_event(self->c->conn, RPMA_EVENT_CLOSED);
 	expect_event(self->s->conn, RPMA_EVENT_CLOSED);
+}
+
+/*
+ * A WRITE that asked for no completion was carried out; then @ends disconnects.
+ * It has succeeded, so nothing is said of it, and it lets go of its region.
+ */
+static void expect_silent_write_stays_silent(struct __test_metadata *_metadata, struct pair *p,
+					     const struct side *ends)
+{
+	struct side *c = &p->client, *s = &p->server;
+	struct rpma_request w = req_write(1, 0, &c->mem, 0, &s->mem, 0, 64);
+	__u8 *last = s->mem.addr + 63;
+	long long end = now_ms() + WAIT_MS;
+	struct rpma_ioc_conn_query q;
+
+	memset(c->mem.addr, 0x77, 64);
+	ioc_post(c->conn, &w, 1);
+	while (__atomic_load_n(last, __ATOMIC_ACQUIRE) != 0x77) {
+		ASSERT_GT(end, now_ms());
+		usleep(1000);
+	}
+	/* Meanwhile the other side's answer arrives as well. */
+	expect_no_completion(c->cq);
+	ioc_conn_disconnect(p->fd, .conn_fd = ends->conn);
+	expect_event(c->conn, RPMA_EVENT_CLOSED);
+	expect_event(s->conn, RPMA_EVENT_CLOSED);
+	for (end = now_ms() + WAIT_MS;; usleep(10000)) {
+		ASSERT_EQ(0, _ioc_cq_poll(c->cq));
+		q = ioc_conn_query(p->fd, .conn_fd = c->conn);
+		if (q.out_completed == q.out_posted)
+			break;
+		ASSERT_GT(end, now_ms())
+			TH_LOG("still in flight");
+	}
+	EXPECT_EQ(1, q.out_posted);
+	expect_no_completion(c->cq);
+	ioc_destroy(p->fd, .id = c->mem.mr);
+}
+
+TEST_F_TIMEOUT(conn, disconnect_does_not_abort_what_was_carried_out, WAIT_SECONDS)
+{
+	expect_silent_write_stays_silent(_metadata, &self->p, self->c);
+}
+
+TEST_F_TIMEOUT(conn, disconnect_of_the_other_side_does_not_either, WAIT_SECONDS)
+{
+	expect_silent_write_stays_silent(_metadata, &self->p, self->s);
 }
 
 TEST_F_TIMEOUT(conn, close_of_the_other_side_ends_this_one, WAIT_SECONDS)
