@@ -76,7 +76,7 @@ vm_start() {
 	local vm=$1 dir=$2 kernel=$3 append
 	shift 3
 	append="console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1"
-	append+=" printk.devkmsg=on mitigations=off net.ifnames=0"
+	append+=" no_timer_check printk.devkmsg=on mitigations=off net.ifnames=0"
 	# Generous, as the host may be busy; still well below any test's timeout.
 	append+=" rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=50"
 	append+=" sysctl.kernel.hung_task_timeout_secs=60"
