@@ -70,10 +70,13 @@ static bool disarm(FIXTURE_DATA(fail_nth) *self)
 	return left;
 }
 
-/* ENFILE: rxe gives each queue pair a socket, and that is how those fail. */
+/*
+ * ENFILE: rxe gives each queue pair a socket, and that is how those fail.
+ * ENOBUFS: so do the routes and neighbours that an address is resolved with.
+ */
 static bool says_no_memory(int err)
 {
-	return err == ENOMEM || err == EFAULT || err == ENFILE;
+	return err == ENOMEM || err == EFAULT || err == ENFILE || err == ENOBUFS;
 }
 
 /*
