@@ -718,7 +718,9 @@ struct rpma_ioc_conn_handshake {
  *	once: what is in flight then completes ABORTED. At most 60000.
  *
  * Sends what is queued, then ends the connection in both directions. Posted
- * RECVs complete ABORTED. RPMA_EVENT_CLOSED follows on both sides. A
+ * RECVs complete ABORTED. RPMA_EVENT_CLOSED follows on both sides; here, if
+ * the other machine is dead, only when the connection manager gives up, which
+ * takes more than a minute. Who will not wait closes the descriptor. A
  * connection that has ended already is no error. ENOTCONN: it was never
  * established.
  */
