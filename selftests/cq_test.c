@@ -3,6 +3,7 @@
  * Completion queues: nothing lost, nothing twice, whichever way it is read;
  * the mapped ring; poll and wait.
  */
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "rpma_pair.h"
@@ -256,13 +257,18 @@ TEST_F_TIMEOUT(cq_of, completion_read_wakes_who_waits_for_room, WAIT_SECONDS)
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (pid == 0) {
-		if (write(ready[1], "", 1) != 1)
-			_exit(2);
-		_exit(poll_for(self->p.client.conn, POLLOUT, WAIT_MS) == POLLOUT ? 0 : 1);
+		if (write(ready[1], "", 1) != 1 ||
+		    poll_for(self->p.client.conn, POLLOUT, -1) != POLLOUT ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		_exit(0);
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
 	wait_until_asleep(_metadata, pid);
 	expect_completion(self->p.client.cq, 0, RPMA_OP_FLUSH, 0);
+	/* No timeout of its own, which would let it look once more. */
+	if (!poll_for(ready[0], POLLIN, WAIT_MS))
+		kill(pid, SIGKILL);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	close(ready[0]);
