@@ -45,6 +45,7 @@
  *                 to another /dev/rpma file
  * EBUSY           others still use the object; it stays as it was
  * ENOMEM          out of memory; for RPMA_IOC_MR_REG also RLIMIT_MEMLOCK
+ * ENOBUFS, ENFILE the same, as the network and the adapter's driver say it
  * EDQUOT          a limit of RPMA_IOC_QUERY is reached for this file or user
  * EAGAIN          nothing to take yet, or no room yet; nothing was done
  * ENOTCONN        the connection is not in a state that allows this
