@@ -36,9 +36,13 @@ vm_payload() {
 	if [ -d "$BUILD/userspace" ]; then
 		find "$BUILD/userspace" -name 'librpma.so*' -exec cp -P {} "$root/lib/" \;
 	fi
+	# The disk has Debian's librpma: where ours was not built, nothing may
+	# run on that one by mistake.
+	[ -e "$root/lib/librpma.so.0" ] || : >"$root/lib/librpma.so.0"
 	if [ -d "$BUILD/selftests" ]; then
 		find "$BUILD/selftests" -maxdepth 1 -type f -executable -exec cp {} "$root/tests/" \;
 	fi
+	cp "$TOP"/selftests/*_test.sh "$root/tests/"
 	if [ -d "$BUILD/userspace/examples" ]; then
 		find "$BUILD/userspace/examples" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
 	fi
