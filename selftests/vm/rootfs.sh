@@ -10,7 +10,8 @@ packages=(
 	iputils-ping kmod libc6-dev libelf-dev libibverbs-dev librdmacm-dev
 	librdmacm1t64 librpma-dev librpma0 libssl-dev liburing-dev make mandoc
 	ndctl perl pkgconf procps python3 rdma-core rdmacm-utils sparse
-	strace tcpdump udev linux-source-6.12
+	strace tcpdump udev valgrind linux-source-6.12
+	libpmem-dev libprotobuf-c-dev	# for fio
 )
 # Installed first from trixie, then again from backports: a newer metapackage
 # leaves the older kernel in place.
@@ -21,17 +22,7 @@ stamp=$BUILD/rootfs.stamp
 if is_fresh "$stamp" "$recipe"; then exit 0; fi
 
 # The host's own mirror, proxies and patience are good enough for the tree.
-mirror_of_host() {
-	apt-get indextargets --format '$(REPO_URI) $(CODENAME)' \
-		'Created-By: Packages' 'Origin: Debian' 'Component: main' |
-		awk '$2 !~ /-/ && !found { print $1; found = 1 }'
-}
-mirror=$(mirror_of_host)
-if [ -z "$mirror" ]; then
-	apt-get update -qq
-	mirror=$(mirror_of_host)
-fi
-[ -n "$mirror" ] || die "apt knows no Debian mirror"
+mirror=$("$VM/mirror.sh")
 options=$(mktemp)
 trap 'rm -f "$options"' EXIT
 apt-config dump | grep -iE '^Acquire::(https?|Check-[A-Za-z-]*|Retries)' >"$options" || true
