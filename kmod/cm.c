@@ -24,6 +24,13 @@
 
 #define RPMA_CM_TIMEOUT_MS 1000
 
+/*
+ * The handshake has a bit for end-to-end flow control that no RDMA stack acts
+ * on. librpma sets it. We do not, and so tell each other that a region
+ * registered for flushing can also be read; private data belong to the users.
+ */
+#define RPMA_CM_FLOW_CONTROL 0
+
 /* From state (row) to states (bits). ENDED and GONE are entered once. */
 static const u8 rpma_cm_next[] = {
 	[RPMA_CONN_STATE_NEW] = BIT(RPMA_CONN_STATE_CONNECTING) |
@@ -82,6 +89,16 @@ static void rpma_cm_keep_private_data(struct rpma_cm *cm,
 	spin_unlock(&cm->lock);
 }
 
+/* Only InfiniBand's handshake, also that of RoCE, has the bit. */
+static void rpma_cm_keep_peer(struct rpma_cm *cm, const struct rdma_cm_id *id,
+			      const struct rdma_conn_param *param)
+{
+	WRITE_ONCE(cm->peer_readable,
+		   rdma_cap_ib_cm(id->device, id->port_num) &&
+		   param->flow_control == RPMA_CM_FLOW_CONTROL);
+	rpma_cm_keep_private_data(cm, param);
+}
+
 static void rpma_cm_set_resolved(struct rpma_cm *cm, int status)
 {
 	spin_lock(&cm->lock);
@@ -94,7 +111,7 @@ static void rpma_cm_on_established(struct rpma_cm *cm,
 				   const struct rdma_conn_param *param)
 {
 	if (!cm->passive) {
-		rpma_cm_keep_private_data(cm, param);
+		rpma_cm_keep_peer(cm, cm->id, param);
 		WRITE_ONCE(cm->read_depth, min(param->initiator_depth,
 					       cm->offered.initiator_depth));
 	}
@@ -185,7 +202,7 @@ void rpma_cm_adopt(struct rpma_cm *cm, struct rdma_cm_id *id,
 	cm->passive = true;
 	cm->offered.responder_resources = param->responder_resources;
 	cm->offered.initiator_depth = param->initiator_depth;
-	rpma_cm_keep_private_data(cm, param);
+	rpma_cm_keep_peer(cm, id, param);
 	id->context = cm;
 }
 
@@ -315,7 +332,7 @@ static void rpma_cm_fill_param(struct rpma_cm *cm, struct rdma_conn_param *param
 		.private_data_len = len,
 		.responder_resources = max(resources, 1),
 		.initiator_depth = max(depth, 1),
-		.flow_control = 1,
+		.flow_control = RPMA_CM_FLOW_CONTROL,
 		.retry_count = RPMA_CM_RETRY_COUNT,
 		.rnr_retry_count = RPMA_CM_RETRY_COUNT,
 	};
@@ -490,6 +507,8 @@ void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd)
 			      cm->read_depth : 0;
 	cmd->out_private_data_len = cm->private_data_len;
 	memcpy(cmd->out_private_data, cm->private_data, cm->private_data_len);
+	cmd->out_peer_flags = READ_ONCE(cm->peer_readable) ?
+			      RPMA_CONN_PEER_F_READABLE : 0;
 	spin_unlock(&cm->lock);
 }
 

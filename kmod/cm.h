@@ -39,6 +39,7 @@ struct rpma_cm_ops {
  * @established_unread: that event was not read yet
  * @last: the last event; its type is 0 before it happened
  * @last_unread: it was not read yet
+ * @peer_readable: it said that its regions can be read, see cm.c
  * @read_depth: READs in flight that both sides agreed on
  * @offered: what the other side proposed, before accept
  * @private_data: what the other side sent
@@ -57,6 +58,7 @@ struct rpma_cm {
 	bool established_unread;
 	struct rpma_event last;
 	bool last_unread;
+	bool peer_readable;
 	u8 read_depth;
 	struct {
 		u8 responder_resources;
@@ -166,7 +168,7 @@ int rpma_cm_next_event(struct rpma_cm *cm, struct rpma_event *event);
 /* The event could not be delivered: it is unread again. */
 void rpma_cm_return_event(struct rpma_cm *cm, const struct rpma_event *event);
 
-/* Fill in state, read depth and private data. */
+/* Fill in state, read depth, and what the other side said. */
 void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd);
 
 /* Is an event unread? */

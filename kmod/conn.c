@@ -22,7 +22,10 @@ RPMA_CHILD_STARTS_WITH_CTX(rpma_conn);
 
 static void rpma_conn_on_established(struct rpma_cm *cm)
 {
-	rpma_qp_start(&container_of(cm, struct rpma_conn, cm)->qp);
+	struct rpma_conn *conn = container_of(cm, struct rpma_conn, cm);
+
+	WRITE_ONCE(conn->qp.env.peer_readable, cm->peer_readable);
+	rpma_qp_start(&conn->qp);
 }
 
 static const struct rpma_cm_ops rpma_conn_cm_ops = {
@@ -308,7 +311,7 @@ int rpma_conn_query_ioctl(struct rpma_ucmd *ucmd)
 	struct rpma_conn *conn;
 	struct rpma_qp *qp;
 
-	if (cmd->flags)
+	if (cmd->flags || cmd->__reserved)
 		return -EOPNOTSUPP;
 	file = rpma_ctx_fget(ucmd->owner, cmd->conn_fd, &rpma_conn_fops);
 	if (!file)
@@ -332,8 +335,10 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 	struct rpma_conn *conn;
 	int ret;
 
-	if (cmd->flags || cmd->mask & ~(RPMA_CONN_MODIFY_DIRECT_WRITE |
-					RPMA_CONN_MODIFY_PEER_TIMEOUT))
+	if (cmd->flags || cmd->__reserved ||
+	    cmd->mask & ~(RPMA_CONN_MODIFY_DIRECT_WRITE |
+			  RPMA_CONN_MODIFY_PEER_TIMEOUT |
+			  RPMA_CONN_MODIFY_FLUSH_METHOD))
 		return -EOPNOTSUPP;
 	if (cmd->direct_write > 1)
 		return -EINVAL;
@@ -341,6 +346,10 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 	if (!file)
 		return -EBADF;
 	conn = file->private_data;
+	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD &&
+	    cmd->flush_method != RPMA_FLUSH_METHOD_NONE &&
+	    cmd->flush_method != conn->peer->method->id)
+		return -EOPNOTSUPP;
 	if (cmd->mask & RPMA_CONN_MODIFY_PEER_TIMEOUT) {
 		ret = rpma_watch_set_timeout(&conn->watch,
 					     cmd->peer_timeout_ms);
@@ -349,6 +358,9 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 	}
 	if (cmd->mask & RPMA_CONN_MODIFY_DIRECT_WRITE)
 		WRITE_ONCE(conn->qp.env.direct_write, cmd->direct_write);
+	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD)
+		WRITE_ONCE(conn->qp.env.insist,
+			   cmd->flush_method != RPMA_FLUSH_METHOD_NONE);
 	return 0;
 }
 

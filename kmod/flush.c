@@ -22,6 +22,12 @@
  * orders its own connection's WRITEs only, and only with strong ordering:
  * regions are never registered with relaxed ordering.
  *
+ * Not everybody grants it: librpma 1.3 registers a region on a device that knows
+ * FLUSH for FLUSH alone, on any other for READ, and its description of the
+ * region says neither. A READ that is not granted ends the connection, so one
+ * is sent only on the strength of rpma_flush_is_granted(), or because the user
+ * insists.
+ *
  * native. The FLUSH operation of IBA annex A19 carries the placement itself
  * and the responder does the work. Upstream has no way for a kernel consumer
  * to hand its operands to a provider: a posted IB_WR_FLUSH goes out with
@@ -86,6 +92,16 @@ const struct rpma_flush_ops *rpma_flush_choose(const struct ib_device *ibdev)
 	while (!rpma_flush_is_supported(method, ibdev))
 		method++;
 	return method;
+}
+
+bool rpma_flush_is_granted(const struct rpma_flush_ops *method,
+			   const struct ib_device *ibdev, u32 access,
+			   bool peer_readable)
+{
+	if (method->id != RPMA_FLUSH_METHOD_READ)
+		return true;
+	return access & RPMA_ACCESS_READ_SRC || peer_readable ||
+	       !rpma_flush_is_claimed(ibdev);
 }
 
 u32 rpma_flush_methods(const struct ib_device *ibdev)

@@ -52,6 +52,20 @@ struct rpma_flush_ops {
 const struct rpma_flush_ops *rpma_flush_choose(const struct ib_device *ibdev);
 
 /**
+ * rpma_flush_is_granted - will the other side allow this method?
+ * @method: the method
+ * @ibdev: our device
+ * @access: enum rpma_access of the remote region
+ * @peer_readable: the other side said that its regions can be read
+ *
+ * The answer is a guess where the region says nothing, the other side said
+ * nothing, and our own device must stand for what its peers are like.
+ */
+bool rpma_flush_is_granted(const struct rpma_flush_ops *method,
+			   const struct ib_device *ibdev, u32 access,
+			   bool peer_readable);
+
+/**
  * rpma_flush_methods - all methods that a device supports
  * @ibdev: the device
  *

@@ -194,6 +194,10 @@ static int rpma_wr_build_flush(struct rpma_wr *wr,
 	if (req->placement == RPMA_FLUSH_PERSISTENT &&
 	    method->needs_direct_write && !env->direct_write)
 		return -EOPNOTSUPP;
+	if (!env->insist &&
+	    !rpma_flush_is_granted(method, env->peer->dev->ibdev,
+				   req->remote.access, env->peer_readable))
+		return -EOPNOTSUPP;
 
 	wr->method = method->id;
 	method->build(&flush, &wr->rdma, &wr->sge);

@@ -53,11 +53,15 @@ struct rpma_wr {
  * @ctx: where its region's id is valid
  * @peer: whose region it must be
  * @direct_write: the remote side declared direct write to persistent memory
+ * @peer_readable: the remote side said that its regions can be read
+ * @insist: flush whether or not the remote side is likely to allow it
  */
 struct rpma_wr_env {
 	struct rpma_ctx *ctx;
 	struct rpma_peer *peer;
 	bool direct_write;
+	bool peer_readable;
+	bool insist;
 };
 
 /* Does this request go to the receive queue? */

@@ -183,6 +183,31 @@ TEST_F_TIMEOUT(conn, modify_checks_its_fields, WAIT_SECONDS)
 	expect_usable(_metadata, &self->p);
 }
 
+/* Two of our kind tell each other in the handshake, without private data. */
+TEST_F_TIMEOUT(conn, peer_says_that_its_regions_are_readable, WAIT_SECONDS)
+{
+	EXPECT_EQ(RPMA_CONN_PEER_F_READABLE,
+		  ioc_conn_query(self->p.fd, .conn_fd = self->c->conn).out_peer_flags);
+	EXPECT_EQ(RPMA_CONN_PEER_F_READABLE,
+		  ioc_conn_query(self->p.fd, .conn_fd = self->s->conn).out_peer_flags);
+}
+
+TEST_F_TIMEOUT(conn, flush_method_is_one_the_device_has, WAIT_SECONDS)
+{
+	int fd = self->p.fd, conn = self->c->conn;
+
+	ioc_conn_modify(fd, .conn_fd = conn, .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
+			.flush_method = RPMA_FLUSH_METHOD_READ);
+	expect_usable(_metadata, &self->p);
+	ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
+			    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
+			    .flush_method = RPMA_FLUSH_METHOD_NATIVE);
+	ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
+			    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD, .flush_method = 3);
+	ioc_conn_modify(fd, .conn_fd = conn, .mask = RPMA_CONN_MODIFY_FLUSH_METHOD);
+	expect_usable(_metadata, &self->p);
+}
+
 TEST_F_TIMEOUT(conn, new_timeout_holds_for_what_is_in_flight, WAIT_SECONDS)
 {
 	struct rpma_request send;

@@ -17,13 +17,21 @@
 enum where { ON_CTX, ON_CONN };
 
 #define CMD(where_, number_, struct_) \
-	{ .name = #number_, .number = number_, .where = where_, .size = sizeof(struct struct_) }
+	{ .name = #number_, .number = number_, .where = where_,		\
+	  .size = sizeof(struct struct_), .known = sizeof(struct struct_) }
+
+/* One that was published shorter, up to @last_. */
+#define CMD_GROWN(where_, number_, struct_, last_)			\
+	{ .name = #number_, .number = number_, .where = where_,		\
+	  .size = offsetof(struct struct_, last_) + sizeof(((struct struct_ *)0)->last_), \
+	  .known = sizeof(struct struct_) }
 
 static const struct cmd {
 	const char *name;
 	unsigned long number;
 	enum where where;
-	__u32 size;
+	__u32 size;	/* as first published */
+	__u32 known;	/* to this kernel */
 } cmds[] = {
 	CMD(ON_CTX, RPMA_IOC_QUERY, rpma_ioc_query),
 	CMD(ON_CTX, RPMA_IOC_DEVICE_QUERY, rpma_ioc_device_query),
@@ -39,8 +47,8 @@ static const struct cmd {
 	CMD(ON_CTX, RPMA_IOC_CONN_ACCEPT, rpma_ioc_conn_handshake),
 	CMD(ON_CTX, RPMA_IOC_CONN_REJECT, rpma_ioc_conn_handshake),
 	CMD(ON_CTX, RPMA_IOC_CONN_DISCONNECT, rpma_ioc_conn_disconnect),
-	CMD(ON_CTX, RPMA_IOC_CONN_QUERY, rpma_ioc_conn_query),
-	CMD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify),
+	CMD_GROWN(ON_CTX, RPMA_IOC_CONN_QUERY, rpma_ioc_conn_query, out_private_data),
+	CMD_GROWN(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, peer_timeout_ms),
 	CMD(ON_CONN, RPMA_IOC_POST, rpma_ioc_post),
 	CMD(ON_CONN, RPMA_IOC_FLUSH, rpma_ioc_flush),
 };
@@ -80,7 +88,9 @@ static const struct field {
 	FIELD(ON_CTX, RPMA_IOC_CONN_REJECT, rpma_ioc_conn_handshake, flags),
 	FIELD(ON_CTX, RPMA_IOC_CONN_DISCONNECT, rpma_ioc_conn_disconnect, flags),
 	FIELD(ON_CTX, RPMA_IOC_CONN_QUERY, rpma_ioc_conn_query, flags),
+	FIELD(ON_CTX, RPMA_IOC_CONN_QUERY, rpma_ioc_conn_query, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, flags),
+	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, mask),
 	FIELD(ON_CONN, RPMA_IOC_POST, rpma_ioc_post, flags),
 	FIELD(ON_CONN, RPMA_IOC_FLUSH, rpma_ioc_flush, flags),
@@ -142,8 +152,8 @@ TEST_F(uapi, unknown_tail_is_e2big)
 	for_each_cmd(c) {
 		union any cmd = {};
 
-		cmd.bytes[c->size + 7] = 1;
-		ASSERT_EQ(-1, call(&self->p, c, &cmd, c->size + 8))
+		cmd.bytes[c->known + 7] = 1;
+		ASSERT_EQ(-1, call(&self->p, c, &cmd, c->known + 8))
 			TH_LOG("%s", c->name);
 		ASSERT_EQ(E2BIG, errno)
 			TH_LOG("%s: %s", c->name, strerror(errno));
@@ -167,6 +177,26 @@ TEST_F(uapi, zero_tail_makes_no_difference)
 		ASSERT_EQ(want_errno, got < 0 ? errno : 0)
 			TH_LOG("%s: %s", c->name, strerror(errno));
 	}
+}
+
+/* A program compiled before the structure grew neither gives nor gets the rest. */
+TEST_F(uapi, structures_of_the_first_size_still_work)
+{
+	struct rpma_ioc_conn_query q = {
+		.size = offsetof(struct rpma_ioc_conn_query, out_peer_flags),
+		.conn_fd = self->p.client.conn,
+		.out_peer_flags = 0xdead,
+	};
+	struct rpma_ioc_conn_modify m = {
+		.size = offsetof(struct rpma_ioc_conn_modify, flush_method),
+		.conn_fd = self->p.client.conn,
+		.mask = RPMA_CONN_MODIFY_DIRECT_WRITE,
+	};
+
+	ASSERT_EQ(0, ioctl(self->p.fd, RPMA_IOC_CONN_QUERY, &q));
+	ASSERT_EQ(RPMA_CONN_STATE_ESTABLISHED, q.out_state);
+	ASSERT_EQ(0xdead, q.out_peer_flags);
+	ASSERT_EQ(0, ioctl(self->p.fd, RPMA_IOC_CONN_MODIFY, &m));
 }
 
 TEST_F(uapi, longer_structures_work_when_the_tail_is_zero)
@@ -427,8 +457,8 @@ _Static_assert(sizeof(struct rpma_ioc_ep_take) == 40, "ep_take");
 _Static_assert(sizeof(struct rpma_ioc_conn_create) == 112, "conn_create");
 _Static_assert(sizeof(struct rpma_ioc_conn_handshake) == 272, "handshake");
 _Static_assert(sizeof(struct rpma_ioc_conn_disconnect) == 16, "disconnect");
-_Static_assert(sizeof(struct rpma_ioc_conn_query) == 312, "conn_query");
-_Static_assert(sizeof(struct rpma_ioc_conn_modify) == 24, "conn_modify");
+_Static_assert(sizeof(struct rpma_ioc_conn_query) == 320, "conn_query");
+_Static_assert(sizeof(struct rpma_ioc_conn_modify) == 32, "conn_modify");
 _Static_assert(sizeof(struct rpma_request) == 88, "request");
 _Static_assert(sizeof(struct rpma_ioc_post) == 24, "post");
 _Static_assert(sizeof(struct rpma_ioc_flush) == 64, "flush");

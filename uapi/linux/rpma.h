@@ -752,6 +752,16 @@ enum rpma_conn_state {
 };
 
 /**
+ * enum rpma_conn_peer_flags - what the other side said in the handshake
+ * @RPMA_CONN_PEER_F_READABLE: regions it registers for flushing can be read:
+ *	it is this module. So can they flush by READ that know nothing of their
+ *	peer but its region.
+ */
+enum rpma_conn_peer_flags {
+	RPMA_CONN_PEER_F_READABLE = 1 << 0,
+};
+
+/**
  * struct rpma_ioc_conn_query - ioctl(RPMA_IOC_CONN_QUERY)
  * @size: sizeof(struct rpma_ioc_conn_query)
  * @flags: Must be 0
@@ -767,6 +777,9 @@ enum rpma_conn_state {
  * @out_completed: of these, completed
  * @out_flushes: of these, flushes
  * @out_private_data: what the other side sent with its request or answer
+ * @out_peer_flags: enum rpma_conn_peer_flags; 0 before ESTABLISHED on the
+ *	side that connects
+ * @__reserved: Must be 0
  */
 struct rpma_ioc_conn_query {
 	__u32 size;
@@ -781,6 +794,8 @@ struct rpma_ioc_conn_query {
 	__aligned_u64 out_completed;
 	__aligned_u64 out_flushes;
 	__u8 out_private_data[RPMA_PRIVATE_DATA_MAX];
+	__u32 out_peer_flags;
+	__u32 __reserved;
 };
 
 #define RPMA_IOC_CONN_QUERY _IO(RPMA_IOC_TYPE, RPMA_CMD_CONN_QUERY)
@@ -789,10 +804,12 @@ struct rpma_ioc_conn_query {
  * enum rpma_conn_modify_mask - which fields are given
  * @RPMA_CONN_MODIFY_DIRECT_WRITE: @direct_write
  * @RPMA_CONN_MODIFY_PEER_TIMEOUT: @peer_timeout_ms
+ * @RPMA_CONN_MODIFY_FLUSH_METHOD: @flush_method
  */
 enum rpma_conn_modify_mask {
 	RPMA_CONN_MODIFY_DIRECT_WRITE = 1 << 0,
 	RPMA_CONN_MODIFY_PEER_TIMEOUT = 1 << 1,
+	RPMA_CONN_MODIFY_FLUSH_METHOD = 1 << 2,
 };
 
 /**
@@ -806,6 +823,18 @@ enum rpma_conn_modify_mask {
  *	truth; 0: it does not, and such a flush is EOPNOTSUPP. 0 at first.
  * @peer_timeout_ms: as in struct rpma_conn_queues; holds for requests in
  *	flight as well
+ * @flush_method: how its flushes travel, enum rpma_flush_method; NONE, as at
+ *	first, leaves it to the kernel. EOPNOTSUPP: the device cannot flush so.
+ * @__reserved: Must be 0
+ *
+ * A region that another kind of machine registered for flushing may grant the
+ * FLUSH operation or READ, and its description does not say which. Left to the
+ * kernel, a flush by READ is sent only where READ is known or likely to be
+ * granted: @remote of the flush has RPMA_ACCESS_READ_SRC, the other side said
+ * RPMA_CONN_PEER_F_READABLE, or our device knows no FLUSH and so the other
+ * side's hardly does. Elsewhere it is EOPNOTSUPP and nothing is sent, because
+ * a READ that is not granted ends the connection. With READ it is sent
+ * wherever it goes.
  */
 struct rpma_ioc_conn_modify {
 	__u32 size;
@@ -814,6 +843,8 @@ struct rpma_ioc_conn_modify {
 	__u32 mask;
 	__u32 direct_write;
 	__u32 peer_timeout_ms;
+	__u32 flush_method;
+	__u32 __reserved;
 };
 
 #define RPMA_IOC_CONN_MODIFY _IO(RPMA_IOC_TYPE, RPMA_CMD_CONN_MODIFY)
@@ -910,8 +941,10 @@ struct rpma_remote {
  * leaves its region. ENOENT: no such region. EXDEV: the region is another
  * peer's. EMSGSIZE: more than @out_max_msg_size of the device.
  *
- * FLUSH: EOPNOTSUPP when @remote was not registered for the placement, or for
- * PERSISTENT by read_after_write without RPMA_CONN_MODIFY_DIRECT_WRITE. It
+ * FLUSH: EOPNOTSUPP when @remote was not registered for the placement, for
+ * PERSISTENT by read_after_write without RPMA_CONN_MODIFY_DIRECT_WRITE, or when
+ * read_after_write is likely to be refused over there, see
+ * struct rpma_ioc_conn_modify. It
  * covers every WRITE posted before it on this connection; nothing about
  * those of other connections. @len 0 is a flush that covers no byte of its
  * own: it completes behind the WRITEs before it.
