@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Flush. */
+#include <errno.h>
+#include <string.h>
+
+#include "unit_test.h"
+
+void test_flush(struct rpma_peer *peer)
+{
+	const enum rpma_flush_type persistent = RPMA_FLUSH_TYPE_PERSISTENT;
+	const enum rpma_flush_type visible = RPMA_FLUSH_TYPE_VISIBILITY;
+	const int always = RPMA_F_COMPLETION_ALWAYS;
+	struct rpma_mr_remote *both = make_remote(0x38), *p = make_remote(0x28);
+	struct rpma_mr_remote *v = make_remote(0x18), *none = make_remote(0x08);
+	struct rpma_conn *c = make_conn(peer, NULL);
+	struct rpma_peer_cfg *cfg;
+	int posts = fake.posts;
+
+	ok(rpma_flush(NULL, both, 0, 8, visible, always, NULL) == RPMA_E_INVAL, "flush: no conn");
+	ok(rpma_flush(c, NULL, 0, 8, visible, always, NULL) == RPMA_E_INVAL, "flush: no region");
+	ok(rpma_flush(c, both, 0, 8, persistent, 0, NULL) == RPMA_E_INVAL,
+	   "flush: no flags comes before no direct write");
+	ok(rpma_flush(c, none, 0, 8, 2, always, NULL) == RPMA_E_INVAL,
+	   "flush: unknown type comes before the region's");
+	ok(rpma_flush(c, both, 0, 8, -1, always, NULL) == RPMA_E_INVAL, "flush: negative type");
+	ok(rpma_flush(c, both, 0, 8, persistent, always, NULL) == RPMA_E_NOSUPP &&
+	   strstr(logged, "apply_remote_peer_cfg"), "flush: no direct write, and what to do");
+	ok(rpma_flush(c, none, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP &&
+	   rpma_flush(c, p, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP,
+	   "flush: region without VISIBILITY");
+
+	rpma_peer_cfg_new(&cfg);
+	rpma_conn_apply_remote_peer_cfg(c, cfg);
+	ok(rpma_flush(c, both, 0, 8, persistent, always, NULL) == RPMA_E_NOSUPP,
+	   "flush: a peer that declares no direct write");
+	rpma_peer_cfg_set_direct_write_to_pmem(cfg, true);
+	rpma_conn_apply_remote_peer_cfg(c, cfg);
+	ok(rpma_flush(c, none, 0, 8, persistent, always, NULL) == RPMA_E_NOSUPP &&
+	   rpma_flush(c, v, 0, 8, persistent, always, NULL) == RPMA_E_NOSUPP,
+	   "flush: region without PERSISTENT");
+	ok(fake.posts == posts, "flush: what cannot be never reaches the kernel");
+
+	ok(!rpma_flush(c, p, 32, 100, persistent, always, CONTEXT) &&
+	   fake.flush.placement == RPMA_FLUSH_PERSISTENT && fake.flush.offset == 32 &&
+	   fake.flush.len == 100 && fake.flush.flags == RPMA_REQ_F_SIGNALED &&
+	   fake.flush.context == (uintptr_t)CONTEXT && remote_is_given(&fake.flush.remote) &&
+	   fake.flush.remote.access == 0x28, "flush: PERSISTENT");
+	ok(!rpma_flush(c, v, 4096, 0, visible, RPMA_F_COMPLETION_ON_ERROR, NULL) &&
+	   fake.flush.placement == RPMA_FLUSH_GLOBAL && fake.flush.offset == 4096 &&
+	   !fake.flush.len && !fake.flush.flags, "flush: VISIBILITY of nothing, on error");
+
+	fake.post_ret = -EINVAL;
+	ok(rpma_flush(c, v, 4095, 2, visible, always, NULL) == RPMA_E_INVAL,
+	   "flush: past the region's end");
+	fake.post_ret = -EAGAIN;
+	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_PROVIDER && errno == EAGAIN,
+	   "flush: queues are full");
+	fake.post_ret = -ENODEV;
+	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_PROVIDER && errno == ENODEV,
+	   "flush: device is gone");
+	fake.post_ret = -EOPNOTSUPP;
+	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP,
+	   "flush: not supported by the kernel");
+	fake.post_ret = 0;
+
+	rpma_peer_cfg_delete(&cfg);
+	rpma_conn_delete(&c);
+	rpma_mr_remote_delete(&both);
+	rpma_mr_remote_delete(&p);
+	rpma_mr_remote_delete(&v);
+	rpma_mr_remote_delete(&none);
+}
