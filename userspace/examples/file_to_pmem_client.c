@@ -8,9 +8,10 @@
  * completes, that part of the file survives a loss of power over there.
  */
 #include <getopt.h>
-#include <time.h>
 
-#include "common.h"
+#include "figures.h"
+#include "memory.h"
+#include "offer.h"
 
 static void usage(FILE *out, const char *name)
 {
@@ -31,102 +32,6 @@ static void usage(FILE *out, const char *name)
 		name);
 }
 
-/* ---- figures ----------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-struct figures {
-	uint64_t bytes, total, start_ns;
-	uint64_t *latency_ns;		/* of each flush */
-	size_t flushes, room;
-	uint32_t crc;
-	enum ibv_wc_opcode opcode;	/* of the last flush */
-	int percent;			/* shown last, and when */
-	uint64_t shown_ns;
-};
-
-static void add_latency(struct figures *fig, uint64_t ns)
-{
-	if (fig->flushes == fig->room) {
-		fig->room = fig->room ? 2 * fig->room : 1024;
-		fig->latency_ns = realloc(fig->latency_ns, fig->room * sizeof(uint64_t));
-		if (!fig->latency_ns)
-			die("out of memory");
-	}
-	fig->latency_ns[fig->flushes++] = ns;
-}
-
-/* CRC-32 as of zlib, gzip and crc32(1). */
-static uint32_t crc32_add(uint32_t crc, const unsigned char *p, size_t len)
-{
-	static uint32_t table[256];
-	uint32_t i, bit;
-
-	for (i = 0; i < 256 && !table[255]; i++) {
-		table[i] = i;
-		for (bit = 0; bit < 8; bit++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
-	}
-	crc = ~crc;
-	while (len--)
-		crc = crc >> 8 ^ table[(crc ^ *p++) & 0xff];
-	return ~crc;
-}
-
-/* A line that is written over on a terminal; elsewhere every tenth part or two seconds. */
-static void show_progress(struct figures *fig)
-{
-	int percent = fig->total ? 100 * fig->bytes / fig->total : 100;
-	bool tty = isatty(STDOUT_FILENO);
-	uint64_t now = now_ns();
-
-	if (percent == fig->percent ||
-	    (!tty && percent / 10 == fig->percent / 10 && now - fig->shown_ns < 2000000000ULL))
-		return;
-	fig->percent = percent;
-	fig->shown_ns = now;
-	printf("%s%3d%%  %.1f of %.1f MB%s", tty ? "\r" : "", percent, fig->bytes / 1e6,
-	       fig->total / 1e6, tty && percent < 100 ? "" : "\n");
-	fflush(stdout);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double percentile_us(const struct figures *fig, int percent)
-{
-	return fig->flushes ? fig->latency_ns[(fig->flushes - 1) * percent / 100] / 1e3 : 0;
-}
-
-static void show_summary(struct figures *fig, const char *file, bool persistent)
-{
-	double seconds = (now_ns() - fig->start_ns) / 1e9;
-
-	qsort(fig->latency_ns, fig->flushes, sizeof(uint64_t), by_value);
-	printf("file        %s\n"
-	       "bytes       %llu\n"
-	       "crc32       %08x\n"
-	       "flushes     %zu %s\n"
-	       "method      %s\n"
-	       "latency     p50 %.1f us, p99 %.1f us\n"
-	       "rate        %.1f MB/s\n",
-	       file, (unsigned long long)fig->bytes, fig->crc, fig->flushes,
-	       persistent ? "PERSISTENT" : "VISIBILITY (not durable)",
-	       !fig->flushes ? "none" :
-	       fig->opcode == IBV_WC_RDMA_READ ? "READ after WRITE" : "native FLUSH",
-	       percentile_us(fig, 50), percentile_us(fig, 99), fig->bytes / 1e6 / seconds);
-}
-
 /* ---- the transfer -------------------------------------------------------------- */
 
 struct transfer {
@@ -137,7 +42,7 @@ struct transfer {
 	struct rpma_mr_remote *remote;
 	enum rpma_flush_type type;
 	unsigned char *buf;		/* two halves of @half bytes */
-	size_t chunk, half;
+	size_t chunk, half, buf_size;
 };
 
 static size_t fill(struct transfer *t, unsigned int which, struct figures *fig)
@@ -253,7 +158,17 @@ static struct rpma_conn *connect_to(struct rpma_peer *peer, const char *addr, co
 	return conn;
 }
 
-int main(int argc, char *argv[])
+/* ---- the command line ------------------------------------------------------------- */
+
+struct settings {
+	const char *addr, *port, *path;
+	size_t chunk, batch;
+	unsigned int retry_s;
+	bool allow_visibility, hold;
+};
+
+/* Ends the program unless options and arguments make sense. */
+static void settings_read(struct settings *set, int argc, char *argv[])
 {
 	static const struct option options[] = {
 		{ "chunk", required_argument, NULL, 'c' },
@@ -264,86 +179,112 @@ int main(int argc, char *argv[])
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	size_t chunk = 64 << 10, batch = 16, buf_size, room;
-	struct transfer t = { 0 };
-	struct figures fig = { .percent = -1 };
-	bool allow_visibility = false, hold = false, persistent;
-	unsigned int retry_s = 0;
-	struct rpma_peer *peer;
-	const char *path;
-	struct stat st;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
 		case 'c':
-			chunk = parse_size(optarg);
+			set->chunk = parse_size(optarg);
 			break;
 		case 'b':
-			batch = parse_size(optarg);
+			set->batch = parse_size(optarg);
 			break;
 		case 'r':
-			retry_s = parse_size(optarg);
+			set->retry_s = parse_size(optarg);
 			break;
 		case 'v':
-			allow_visibility = true;
+			set->allow_visibility = true;
 			break;
 		case 'o':
-			hold = true;
+			set->hold = true;
 			break;
 		case 'h':
 			usage(stdout, argv[0]);
-			return EXIT_SUCCESS;
+			exit(EXIT_SUCCESS);
 		default:
 			usage(stderr, argv[0]);
-			return EXIT_USAGE;
+			exit(EXIT_USAGE);
 		}
 	}
 	if (argc - optind != 3) {
 		usage(stderr, argv[0]);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
-	if (!chunk || chunk > 1 << 30 || !batch || batch > 8192) {
+	if (!set->chunk || set->chunk > 1 << 30 || !set->batch || set->batch > 8192) {
 		fprintf(stderr, "%s: --chunk is 1 to 1G, --batch is 1 to 8192\n", argv[0]);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
-	path = argv[optind + 2];
-	show_errors();
+	set->addr = argv[optind];
+	set->port = argv[optind + 1];
+	set->path = argv[optind + 2];
+}
 
-	t.file = fopen(path, "rb");
-	if (!t.file || fstat(fileno(t.file), &st))
+/* Returns the size of the file. */
+static uint64_t open_file(struct transfer *t, const char *path)
+{
+	struct stat st;
+
+	t->file = fopen(path, "rb");
+	if (!t->file || fstat(fileno(t->file), &st))
 		die("%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		die("%s: not a regular file", path);
-	fig.total = st.st_size;
+	return st.st_size;
+}
 
-	peer = open_peer(argv[optind], RPMA_UTIL_IBV_CONTEXT_REMOTE);
-	t.chunk = chunk;
-	t.half = chunk * batch;
-	buf_size = 2 * t.half;
-	t.buf = map_memory(NULL, &buf_size);
-	check(rpma_mr_reg(peer, t.buf, buf_size, RPMA_MR_USAGE_WRITE_SRC, &t.local),
+static void open_buffer(struct transfer *t, struct rpma_peer *peer, const struct settings *set)
+{
+	t->chunk = set->chunk;
+	t->half = set->chunk * set->batch;
+	t->buf_size = 2 * t->half;
+	t->buf = map_memory(NULL, &t->buf_size);
+	check(rpma_mr_reg(peer, t->buf, t->buf_size, RPMA_MR_USAGE_WRITE_SRC, &t->local),
 	      "registering the buffer (a smaller --chunk or --batch needs less)");
+}
 
-	t.conn = connect_to(peer, argv[optind], argv[optind + 1], batch + 1, retry_s);
-	check(rpma_conn_get_cq(t.conn, &t.cq), "rpma_conn_get_cq");
-	t.remote = offer_take(t.conn, &persistent);
-	if (!persistent && !allow_visibility)
+/* Connects, and looks whether what the server offers will do. */
+static bool open_server(struct transfer *t, struct rpma_peer *peer, const struct settings *set,
+			uint64_t total)
+{
+	bool persistent;
+	size_t room;
+
+	t->conn = connect_to(peer, set->addr, set->port, set->batch + 1, set->retry_s);
+	check(rpma_conn_get_cq(t->conn, &t->cq), "rpma_conn_get_cq");
+	t->remote = offer_take(t->conn, &persistent);
+	if (!persistent && !set->allow_visibility)
 		die("the server offers no PERSISTENT flush; --allow-visibility goes on without");
-	t.type = persistent ? RPMA_FLUSH_TYPE_PERSISTENT : RPMA_FLUSH_TYPE_VISIBILITY;
-	check(rpma_mr_remote_get_size(t.remote, &room), "rpma_mr_remote_get_size");
-	if (room < fig.total)
-		die("%s has %llu bytes, the server has room for %zu", path,
-		    (unsigned long long)fig.total, room);
+	t->type = persistent ? RPMA_FLUSH_TYPE_PERSISTENT : RPMA_FLUSH_TYPE_VISIBILITY;
+	check(rpma_mr_remote_get_size(t->remote, &room), "rpma_mr_remote_get_size");
+	if (room < total)
+		die("%s has %llu bytes, the server has room for %zu", set->path,
+		    (unsigned long long)total, room);
+	return persistent;
+}
 
-	printf("%s: %.1f MB in chunks of %zu bytes, a flush every %zu\n", path, fig.total / 1e6,
-	       chunk, batch);
+int main(int argc, char *argv[])
+{
+	struct settings set = { .chunk = 64 << 10, .batch = 16 };
+	struct figures fig = { .percent = -1 };
+	struct transfer t = { 0 };
+	struct rpma_peer *peer;
+	bool persistent;
+
+	settings_read(&set, argc, argv);
+	show_errors();
+	fig.total = open_file(&t, set.path);
+	peer = open_peer(set.addr, RPMA_UTIL_IBV_CONTEXT_REMOTE);
+	open_buffer(&t, peer, &set);
+	persistent = open_server(&t, peer, &set, fig.total);
+
+	printf("%s: %.1f MB in chunks of %zu bytes, a flush every %zu\n", set.path,
+	       fig.total / 1e6, set.chunk, set.batch);
 	fig.start_ns = now_ns();
 	run(&t, &fig);
 	if (fig.bytes != fig.total)
-		die("%s changed its size meanwhile", path);
-	show_summary(&fig, path, persistent);
-	if (hold) {
+		die("%s changed its size meanwhile", set.path);
+	show_summary(&fig, set.path, persistent);
+	if (set.hold) {
 		wait_for_end_of_input();
 		check(rpma_conn_delete(&t.conn), "ending the connection");
 	} else {
@@ -352,7 +293,7 @@ int main(int argc, char *argv[])
 	check(rpma_mr_remote_delete(&t.remote), "rpma_mr_remote_delete");
 	check(rpma_mr_dereg(&t.local), "rpma_mr_dereg");
 	check(rpma_peer_delete(&peer), "rpma_peer_delete");
-	munmap(t.buf, buf_size);
+	munmap(t.buf, t.buf_size);
 	fclose(t.file);
 	free(fig.latency_ns);
 	return EXIT_SUCCESS;

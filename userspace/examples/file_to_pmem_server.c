@@ -6,7 +6,8 @@
  */
 #include <getopt.h>
 
-#include "common.h"
+#include "memory.h"
+#include "offer.h"
 
 static void usage(FILE *out, const char *name)
 {
@@ -46,7 +47,14 @@ static void serve(struct rpma_ep *ep, struct offer *offer)
 	check(rpma_conn_delete(&conn), "ending the connection");
 }
 
-int main(int argc, char *argv[])
+struct settings {
+	const char *addr, *port, *path;
+	size_t size;
+	bool persistent, forever;
+};
+
+/* Ends the program unless options and arguments make sense. */
+static void settings_read(struct settings *set, int argc, char *argv[])
 {
 	static const struct option options[] = {
 		{ "size", required_argument, NULL, 's' },
@@ -55,59 +63,71 @@ int main(int argc, char *argv[])
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	int mr_usage = RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
-	bool persistent = true, forever = false;
-	struct rpma_mr_local *mr;
-	struct rpma_peer *peer;
-	struct offer offer;
-	struct rpma_ep *ep;
-	size_t size = 0;
-	void *ptr;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
 		case 's':
-			size = parse_size(optarg);
-			if (!size) {
-				fprintf(stderr, "%s: --size %s is no size\n", argv[0], optarg);
-				return EXIT_USAGE;
-			}
-			break;
+			set->size = parse_size(optarg);
+			if (set->size)
+				break;
+			fprintf(stderr, "%s: --size %s is no size\n", argv[0], optarg);
+			exit(EXIT_USAGE);
 		case 'v':
-			persistent = false;
+			set->persistent = false;
 			break;
 		case 'f':
-			forever = true;
+			set->forever = true;
 			break;
 		case 'h':
 			usage(stdout, argv[0]);
-			return EXIT_SUCCESS;
+			exit(EXIT_SUCCESS);
 		default:
 			usage(stderr, argv[0]);
-			return EXIT_USAGE;
+			exit(EXIT_USAGE);
 		}
 	}
 	if (argc - optind != 3) {
 		usage(stderr, argv[0]);
-		return EXIT_USAGE;
+		exit(EXIT_USAGE);
 	}
+	set->addr = argv[optind];
+	set->port = argv[optind + 1];
+	set->path = argv[optind + 2];
+}
+
+int main(int argc, char *argv[])
+{
+	/*
+	 * READ_SRC lets clients flush by reading, as rpma-kmod does. On librpma 1.3
+	 * a flush usage alone does not, where the adapter knows a FLUSH of its own.
+	 */
+	int mr_usage = RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_READ_SRC |
+		       RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
+	struct settings set = { .persistent = true };
+	struct rpma_mr_local *mr;
+	struct rpma_peer *peer;
+	struct offer offer;
+	struct rpma_ep *ep;
+	void *ptr;
+
+	settings_read(&set, argc, argv);
 	show_errors();
 
-	ptr = map_memory(argv[optind + 2], &size);
-	peer = open_peer(argv[optind], RPMA_UTIL_IBV_CONTEXT_LOCAL);
-	if (persistent)
+	ptr = map_memory(set.path, &set.size);
+	peer = open_peer(set.addr, RPMA_UTIL_IBV_CONTEXT_LOCAL);
+	if (set.persistent)
 		mr_usage |= RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT;
-	check(rpma_mr_reg(peer, ptr, size, mr_usage, &mr), "registering the memory");
-	offer_make(&offer, mr, persistent);
+	check(rpma_mr_reg(peer, ptr, set.size, mr_usage, &mr), "registering the memory");
+	offer_make(&offer, mr, set.persistent);
 
-	check(rpma_ep_listen(peer, argv[optind], argv[optind + 1], &ep), "listening");
-	printf("ready: %zu bytes of %s, flushes are %s\n", size, argv[optind + 2],
-	       persistent ? "PERSISTENT" : "for VISIBILITY only");
+	check(rpma_ep_listen(peer, set.addr, set.port, &ep), "listening");
+	printf("ready: %zu bytes of %s, flushes are %s\n", set.size, set.path,
+	       set.persistent ? "PERSISTENT" : "for VISIBILITY only");
 	fflush(stdout);
 	do {
 		serve(ep, &offer);
-	} while (forever);
+	} while (set.forever);
 
 	check(rpma_ep_shutdown(&ep), "rpma_ep_shutdown");
 	check(rpma_mr_dereg(&mr), "rpma_mr_dereg");

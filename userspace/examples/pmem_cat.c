@@ -3,7 +3,7 @@
  * Prints the first bytes of a /dev/dax device, which read(2) cannot read: to
  * see what is there after a restart. Needs no RDMA.
  */
-#include "common.h"
+#include "memory.h"
 
 int main(int argc, char *argv[])
 {

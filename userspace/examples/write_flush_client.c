@@ -3,7 +3,8 @@
  * Writes a message to another machine's memory and flushes it there: durably
  * if the server offers persistent memory, else until all can see it.
  */
-#include "common.h"
+#include "memory.h"
+#include "offer.h"
 
 int main(int argc, char *argv[])
 {

@@ -3,12 +3,18 @@
  * Offers memory to one client, waits until it hangs up, and prints what the
  * client wrote. With PATH (a /dev/dax device) the memory is persistent.
  */
-#include "common.h"
+#include "memory.h"
+#include "offer.h"
 
 int main(int argc, char *argv[])
 {
+	/*
+	 * READ_SRC lets clients flush by reading, as rpma-kmod does. On librpma 1.3
+	 * a flush usage alone does not, where the adapter knows a FLUSH of its own.
+	 */
+	int usage = RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_READ_SRC |
+		    RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
 	const char *path = argc > 3 ? argv[3] : NULL;
-	int usage = RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY;
 	struct rpma_conn_private_data pdata;
 	struct rpma_mr_local *mr;
 	struct rpma_conn_req *req;
