@@ -231,8 +231,10 @@ TEST_F(lib, dram_is_persistent_only_if_declared)
 
 	unsetenv("RPMA_PERSISTENT_BY_READ");
 	peer = lib_peer(_metadata);
-	EXPECT_EQ(RPMA_E_NOSUPP, rpma_mr_reg(peer, self->e.c.buf, 4096, RPMA_MR_USAGE_WRITE_DST |
-					     RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT, &mr));
+	EXPECT_EQ(RPMA_E_PROVIDER, rpma_mr_reg(peer, self->e.c.buf, 4096,
+					       RPMA_MR_USAGE_WRITE_DST |
+					       RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT, &mr));
+	EXPECT_EQ(EOPNOTSUPP, errno);
 	EXPECT_EQ(NULL, mr);
 	EXPECT_EQ(0, rpma_mr_reg(peer, self->e.c.buf, 4096, RPMA_MR_USAGE_WRITE_DST |
 				 RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY, &mr));

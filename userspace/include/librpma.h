@@ -143,8 +143,9 @@ struct rpma_mr_remote;
 /*
  * Registers @size bytes at @ptr (any alignment). They are pinned, and must
  * stay mapped, until rpma_mr_dereg(). INVAL: NULL, size 0, usage 0 or
- * unknown. NOSUPP: this memory cannot be registered for this usage. NOMEM.
- * PROVIDER: see errno; ENOMEM is the limit of locked memory (ulimit -l).
+ * unknown. NOMEM. PROVIDER: see errno; ENOMEM is the limit of locked memory
+ * (ulimit -l), EOPNOTSUPP says that this memory cannot be registered for this
+ * usage, EFAULT that it is not mapped or not writable.
  */
 int rpma_mr_reg(struct rpma_peer *peer, void *ptr, size_t size, int usage,
 		struct rpma_mr_local **mr_ptr);

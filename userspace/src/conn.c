@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Connections: queues, events, requests. Flush has its own file. */
+/* Connections: birth and death, events, properties, the shared channel. */
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr.h"
 #include "conn.h"
 #include "conn_cfg.h"
 #include "cq.h"
 #include "err.h"
-#include "mr.h"
 #include "peer.h"
 #include "peer_cfg.h"
 
@@ -19,19 +19,6 @@
 #define RCQ_PASSED_OVER_MAX 16
 
 /* ---- birth and death ----------------------------------------------------- */
-
-/*
- * A queue that can hold a completion for every request in flight never loses
- * one, whatever size the application asked for.
- */
-static uint32_t cq_entries(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight)
-{
-	if (in_flight > peer->max_queue_size)
-		in_flight = peer->max_queue_size;
-	if (asked > in_flight)
-		return asked;
-	return in_flight;
-}
 
 static int share_channel(struct rpma_conn *conn)
 {
@@ -61,12 +48,10 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	conn->channel_fd = -1;
 	conn->peer_fd = peer->fd;
 
-	ret = cq_new(peer, cq_entries(peer, params->cq_size,
-				      params->rcq_size ? sq_size :
-				      (uint64_t)sq_size + params->rq_size), &conn->cq);
+	ret = cq_new(peer, params->cq_size, params->rcq_size ? sq_size :
+		     (uint64_t)sq_size + params->rq_size, &conn->cq);
 	if (!ret && params->rcq_size)
-		ret = cq_new(peer, cq_entries(peer, params->rcq_size, params->rq_size),
-			     &conn->rcq);
+		ret = cq_new(peer, params->rcq_size, params->rq_size, &conn->rcq);
 	if (!ret && params->shared_channel)
 		ret = share_channel(conn);
 	if (ret) {
@@ -80,32 +65,6 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 		.sq_size = sq_size,
 		.rq_size = params->rq_size,
 	};
-	*conn_ptr = conn;
-	return 0;
-}
-
-int conn_new_active(const struct rpma_peer *peer, const struct addrinfo *list,
-		    const struct conn_params *params, struct rpma_conn **conn_ptr)
-{
-	struct rpma_conn_queues queues;
-	const struct addrinfo *ai;
-	struct rpma_conn *conn;
-	int ret;
-
-	ret = conn_alloc(peer, params, &queues, &conn);
-	if (ret)
-		return ret;
-
-	/* To the kernel 0 is a default; to applications it is no time at all. */
-	for (ai = list; ai && conn->fd < 0; ai = ai->ai_next)
-		conn->fd = kernel_conn_create(peer->fd, peer->id, ai->ai_addr, ai->ai_addrlen,
-					      params->timeout_ms ? params->timeout_ms : 1,
-					      &queues);
-	if (conn->fd < 0) {
-		ret = err_control(-conn->fd);
-		conn_delete(conn);
-		return ret;
-	}
 	*conn_ptr = conn;
 	return 0;
 }
@@ -131,6 +90,81 @@ static int learn(struct rpma_conn *conn)
 	return 0;
 }
 
+static int set_flush_method(const struct rpma_peer *peer, const struct rpma_conn *conn)
+{
+	bool native = peer->flush_method == RPMA_FLUSH_METHOD_NATIVE;
+	int ret;
+
+	if (peer->flush_method == RPMA_FLUSH_METHOD_NONE)
+		return 0;
+	ret = kernel_conn_flush_method(peer->fd, conn->fd, peer->flush_method);
+	if (ret == -EOPNOTSUPP) {
+		log_error("RPMA_FLUSH_METHOD=%s in the environment: the device or its driver "
+			  "cannot flush so from the kernel; auto is what always works",
+			  native ? "native" : "read");
+		errno = EOPNOTSUPP;
+		return RPMA_E_NOSUPP;
+	}
+	return ret ? err_report(-ret, "choosing how flushes travel") : 0;
+}
+
+/* What is left to do once the kernel's connection is there. */
+static int conn_ready(const struct rpma_peer *peer, struct rpma_conn *conn)
+{
+	int ret = learn(conn);
+
+	if (ret)
+		return err_report(-ret, "asking for the properties of a connection");
+	return set_flush_method(peer, conn);
+}
+
+/* The first address of @list that has a route from the peer's device. */
+static int create(const struct rpma_peer *peer, const struct addrinfo *list, uint32_t timeout_ms,
+		  const struct rpma_conn_queues *queues)
+{
+	const struct addrinfo *ai;
+	int fd = -EADDRNOTAVAIL;
+
+	/* To the kernel 0 is a default; to applications it is no time at all. */
+	if (!timeout_ms)
+		return -EINVAL;
+	for (ai = list; ai && fd < 0; ai = ai->ai_next)
+		fd = kernel_conn_create(peer->fd, peer->id, ai->ai_addr, ai->ai_addrlen,
+					timeout_ms, queues);
+	return fd;
+}
+
+int conn_new_active(const struct rpma_peer *peer, const char *addr, const char *port,
+		    const struct conn_params *params, struct rpma_conn **conn_ptr)
+{
+	struct rpma_conn_queues queues;
+	struct addrinfo *list;
+	struct rpma_conn *conn;
+	int ret;
+
+	ret = addr_lookup(addr, port, false, &list);
+	if (ret)
+		return ret;
+	ret = conn_alloc(peer, params, &queues, &conn);
+	if (ret)
+		goto out_free_list;
+
+	conn->fd = create(peer, list, params->timeout_ms, &queues);
+	if (conn->fd < 0)
+		ret = err_report(-conn->fd, "connecting to %s port %s within %u ms", addr, port,
+				 params->timeout_ms);
+	else
+		ret = conn_ready(peer, conn);
+	if (ret)
+		conn_delete(conn);
+	else
+		*conn_ptr = conn;
+
+out_free_list:
+	freeaddrinfo(list);
+	return ret;
+}
+
 int conn_new_passive(const struct rpma_peer *peer, int ep_fd, const struct conn_params *params,
 		     struct rpma_conn **conn_ptr)
 {
@@ -143,23 +177,20 @@ int conn_new_passive(const struct rpma_peer *peer, int ep_fd, const struct conn_
 		return ret;
 
 	conn->fd = kernel_ep_take(peer->fd, ep_fd, &queues);
-	if (conn->fd < 0) {
-		ret = conn->fd;
-		goto err_delete;
+	if (conn->fd >= 0) {
+		ret = conn_ready(peer, conn);
+	} else if (conn->fd == -EAGAIN) {
+		errno = EAGAIN;
+		ret = RPMA_E_NO_EVENT;
+	} else {
+		ret = err_report(-conn->fd, "taking an incoming connection");
 	}
-	ret = learn(conn);
-	if (ret)
-		goto err_delete;
+	if (ret) {
+		conn_delete(conn);
+		return ret;
+	}
 	*conn_ptr = conn;
 	return 0;
-
-err_delete:
-	conn_delete(conn);
-	if (ret == -EAGAIN) {
-		errno = EAGAIN;
-		return RPMA_E_NO_EVENT;
-	}
-	return err_report(-ret, "taking an incoming connection");
 }
 
 /* The kernel's connection first: it reports to the queues. */
@@ -215,6 +246,7 @@ static enum rpma_conn_event to_conn_event(const struct rpma_event *event)
 
 int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event)
 {
+	enum rpma_conn_event what;
 	struct rpma_event ev;
 	int ret;
 
@@ -237,12 +269,13 @@ int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event)
 	if (ev.type == RPMA_EVENT_ESTABLISHED)
 		learn(conn);
 
-	*event = to_conn_event(&ev);
-	if (*event == RPMA_CONN_UNDEFINED) {
+	what = to_conn_event(&ev);
+	if (what == RPMA_CONN_UNDEFINED) {
 		log_warning("an event of unknown type %u", ev.type);
 		return RPMA_E_UNKNOWN;
 	}
-	log_notice("%s (status %d)", rpma_utils_conn_event_2str(*event), ev.status);
+	log_notice("%s (status %d)", rpma_utils_conn_event_2str(what), ev.status);
+	*event = what;
 	return 0;
 }
 
@@ -297,21 +330,9 @@ int rpma_conn_apply_remote_peer_cfg(struct rpma_conn *conn, const struct rpma_pe
 
 int rpma_conn_get_qp_num(const struct rpma_conn *conn, uint32_t *qp_num)
 {
-	struct rpma_ioc_conn_query query;
-	uint32_t nr;
-	int ret;
-
 	if (!conn || !qp_num)
 		return RPMA_E_INVAL;
-
-	nr = atomic_load(&conn->qp_num);
-	if (!nr) {
-		ret = kernel_conn_query(conn->peer_fd, conn->fd, &query);
-		if (ret)
-			return err_report(-ret, "asking for the number of the queue pair");
-		nr = query.out_qp_num;
-	}
-	*qp_num = nr;
+	*qp_num = atomic_load(&conn->qp_num);
 	return 0;
 }
 
@@ -399,160 +420,4 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool 
 	if (is_rcq)
 		*is_rcq = ready == conn->rcq;
 	return 0;
-}
-
-/* ---- requests ------------------------------------------------------------ */
-
-static inline int post(const struct rpma_conn *conn, const struct rpma_request *req,
-		       const char *what)
-{
-	int ret = kernel_post(conn->fd, req);
-
-	return ret ? err_post(-ret, what) : 0;
-}
-
-/* Both regions, or neither and nothing to do. */
-static bool is_transfer(const void *dst, size_t dst_offset, const void *src, size_t src_offset,
-			size_t len)
-{
-	if (dst && src)
-		return true;
-	return !dst && !src && !dst_offset && !src_offset && !len;
-}
-
-/* A request between a local and a remote region; both may be NULL. */
-static void transfer(struct rpma_request *req, const struct rpma_mr_local *local,
-		     size_t local_offset, const struct rpma_mr_remote *remote,
-		     size_t remote_offset, size_t len, int flags, const void *op_context)
-{
-	*req = (struct rpma_request) {
-		.context = (uintptr_t)op_context,
-		.flags = conn_request_flags(flags),
-		.len = len,
-	};
-	if (!local)
-		return;
-	req->mr = local->id;
-	req->mr_offset = local_offset;
-	req->remote = remote->remote;
-	req->remote_offset = remote_offset;
-}
-
-int rpma_read(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t dst_offset,
-	      const struct rpma_mr_remote *src, size_t src_offset, size_t len, int flags,
-	      const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !flags || !is_transfer(dst, dst_offset, src, src_offset, len))
-		return RPMA_E_INVAL;
-	transfer(&req, dst, dst_offset, src, src_offset, len, flags, op_context);
-	req.op = RPMA_OP_READ;
-	return post(conn, &req, "read");
-}
-
-int rpma_write(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
-	       const struct rpma_mr_local *src, size_t src_offset, size_t len, int flags,
-	       const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !flags || !is_transfer(dst, dst_offset, src, src_offset, len))
-		return RPMA_E_INVAL;
-	transfer(&req, src, src_offset, dst, dst_offset, len, flags, op_context);
-	req.op = RPMA_OP_WRITE;
-	return post(conn, &req, "write");
-}
-
-int rpma_write_with_imm(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
-			const struct rpma_mr_local *src, size_t src_offset, size_t len,
-			int flags, uint32_t imm, const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !flags || !is_transfer(dst, dst_offset, src, src_offset, len))
-		return RPMA_E_INVAL;
-	transfer(&req, src, src_offset, dst, dst_offset, len, flags, op_context);
-	req.op = RPMA_OP_WRITE_WITH_IMM;
-	req.imm_data = htonl(imm);
-	return post(conn, &req, "write with immediate");
-}
-
-int rpma_atomic_write(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
-		      const char src[8], int flags, const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !dst || !src || !flags || dst_offset % RPMA_ATOMIC_WRITE_ALIGNMENT)
-		return RPMA_E_INVAL;
-	req = (struct rpma_request) {
-		.context = (uintptr_t)op_context,
-		.op = RPMA_OP_ATOMIC_WRITE,
-		.flags = conn_request_flags(flags),
-		.len = RPMA_ATOMIC_WRITE_ALIGNMENT,
-		.remote = dst->remote,
-		.remote_offset = dst_offset,
-	};
-	memcpy(&req.value, src, sizeof(req.value));
-	return post(conn, &req, "atomic write");
-}
-
-/* A message from or to a region, which may be NULL. */
-static void message(struct rpma_request *req, uint32_t op, const struct rpma_mr_local *mr,
-		    size_t offset, size_t len, uint32_t flags, const void *op_context)
-{
-	*req = (struct rpma_request) {
-		.context = (uintptr_t)op_context,
-		.op = op,
-		.flags = flags,
-		.mr = mr ? mr->id : 0,
-		.mr_offset = offset,
-		.len = len,
-	};
-}
-
-static bool is_message(const struct rpma_mr_local *mr, size_t offset, size_t len)
-{
-	return mr || (!offset && !len);
-}
-
-int rpma_send(struct rpma_conn *conn, const struct rpma_mr_local *src, size_t offset, size_t len,
-	      int flags, const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !flags || !is_message(src, offset, len))
-		return RPMA_E_INVAL;
-	message(&req, RPMA_OP_SEND, src, offset, len, conn_request_flags(flags), op_context);
-	return post(conn, &req, "send");
-}
-
-int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, size_t offset,
-		       size_t len, int flags, uint32_t imm, const void *op_context)
-{
-	struct rpma_request req;
-
-	if (!conn || !flags || !is_message(src, offset, len))
-		return RPMA_E_INVAL;
-	message(&req, RPMA_OP_SEND_WITH_IMM, src, offset, len, conn_request_flags(flags),
-		op_context);
-	req.imm_data = htonl(imm);
-	return post(conn, &req, "send with immediate");
-}
-
-int conn_recv(struct rpma_conn *conn, const struct rpma_mr_local *dst, size_t offset, size_t len,
-	      const void *op_context)
-{
-	struct rpma_request req;
-
-	message(&req, RPMA_OP_RECV, dst, offset, len, 0, op_context);
-	return post(conn, &req, "receive");
-}
-
-int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,
-	      const void *op_context)
-{
-	if (!conn || !is_message(dst, offset, len))
-		return RPMA_E_INVAL;
-	return conn_recv(conn, dst, offset, len, op_context);
 }

@@ -14,7 +14,6 @@
 #include "api.h"
 #include "kernel.h"
 
-struct addrinfo;
 struct conn_params;
 struct rpma_peer;
 
@@ -26,18 +25,18 @@ struct rpma_conn {
 	int channel_fd;			/* -1: each queue has its own events */
 	atomic_uint rcq_passed_over;	/* how often in a row on the channel */
 	atomic_bool direct_write;	/* what the other side's peer_cfg says */
-	atomic_uint qp_num;		/* 0: not asked for yet */
+	atomic_uint qp_num;
 	atomic_uint private_data_len;	/* published after private_data */
 	uint8_t private_data[RPMA_PRIVATE_DATA_MAX];
 };
 
 /*
  * Both return RPMA_E_*, having logged why. conn_new_active() looks for the
- * other side at each address of @list; conn_new_passive() takes the next
- * incoming connection, NO_EVENT if there is none and the endpoint is
- * O_NONBLOCK.
+ * other side at each address that @addr and @port stand for;
+ * conn_new_passive() takes the next incoming connection, NO_EVENT if there is
+ * none and the endpoint is O_NONBLOCK.
  */
-int conn_new_active(const struct rpma_peer *peer, const struct addrinfo *list,
+int conn_new_active(const struct rpma_peer *peer, const char *addr, const char *port,
 		    const struct conn_params *params, struct rpma_conn **conn_ptr);
 int conn_new_passive(const struct rpma_peer *peer, int ep_fd, const struct conn_params *params,
 		     struct rpma_conn **conn_ptr);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr.h"
 #include "conn.h"
 #include "conn_cfg.h"
 #include "conn_req.h"
@@ -32,24 +31,16 @@ int rpma_conn_req_new(struct rpma_peer *peer, const char *addr, const char *port
 		      const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr)
 {
 	struct conn_params params;
-	struct addrinfo *list;
 	struct rpma_conn *conn;
 	int ret;
 
 	if (!peer || !addr || !port || !req_ptr)
 		return RPMA_E_INVAL;
 
-	ret = addr_lookup(addr, port, false, &list);
+	conn_cfg_params(cfg, &params);
+	ret = conn_new_active(peer, addr, port, &params, &conn);
 	if (ret)
 		return ret;
-	conn_cfg_params(cfg, &params);
-	ret = conn_new_active(peer, list, &params, &conn);
-	freeaddrinfo(list);
-	if (ret) {
-		log_error("connecting to %s port %s: %s%s", addr, port, strerror(errno),
-			  err_advice(errno));
-		return ret;
-	}
 	log_notice("requesting a connection to %s port %s", addr, port);
 	return conn_req_wrap(conn, false, req_ptr);
 }

@@ -55,10 +55,20 @@ _Static_assert((int)RPMA_STATUS_SUCCESS == IBV_WC_SUCCESS &&
 
 /* ---- birth and death ----------------------------------------------------- */
 
-int cq_new(const struct rpma_peer *peer, uint32_t entries, struct rpma_cq **cq_ptr)
+int cq_new(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight,
+	   struct rpma_cq **cq_ptr)
 {
+	uint32_t entries = asked;
 	struct rpma_cq *cq;
 	int ret;
+
+	/* None at all is the one size that librpma refuses. */
+	if (!asked)
+		return err_report(EINVAL, "making a completion queue of 0 entries");
+	if (in_flight > peer->max_queue_size)
+		in_flight = peer->max_queue_size;
+	if (entries < in_flight)
+		entries = in_flight;
 
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
@@ -198,11 +208,24 @@ static void ring_copy(const struct ring *ring, uint32_t nr, union entry *to)
 		to->words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
+static bool is_refused_flush(const struct rpma_completion *c)
+{
+	return c->status == RPMA_STATUS_REM_ACCESS_ERR && c->op == RPMA_OP_FLUSH;
+}
+
+static void explain_refused_flush(void)
+{
+	log_warning("a flush was refused by the other side: its region is gone, or cannot be "
+		    "flushed this way. If its librpma flushes natively, let it register the region "
+		    "with RPMA_MR_USAGE_READ_SRC too");
+}
+
 /* How many of at most @max were taken; 0: the ring is empty. */
 static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
 {
 	uint32_t head, nr, i;
 	union entry entry;
+	bool refused;
 
 	head = atomic_load_explicit(ring->head, memory_order_relaxed);
 	do {
@@ -210,9 +233,11 @@ static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
 		nr = __atomic_load_n(&ring->ring->tail, __ATOMIC_ACQUIRE) - head;
 		if (nr > max)
 			nr = max;
+		refused = false;
 		for (i = 0; i < nr; i++) {
 			ring_copy(ring, head + i, &entry);
 			to_wc(&entry.completion, &wc[i]);
+			refused |= is_refused_flush(&entry.completion);
 		}
 		if (!nr)
 			return 0;
@@ -220,6 +245,8 @@ static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
 	} while (!atomic_compare_exchange_weak_explicit(ring->head, &head, head + nr,
 							memory_order_release,
 							memory_order_relaxed));
+	if (refused)
+		explain_refused_flush();
 	return nr;
 }
 
@@ -233,8 +260,10 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 		return RPMA_E_INVAL;
 
 	ret = ring_get(cq, &ring);
-	if (ret)
-		return err_report(-ret, "mapping the ring of completions");
+	if (ret) {
+		err_report(-ret, "mapping the ring of completions");
+		return RPMA_E_PROVIDER;
+	}
 
 	nr = ring_take(ring, num_entries, wc);
 	if (!nr) {

@@ -8,8 +8,13 @@
 struct rpma_cq;
 struct rpma_peer;
 
-/* Makes a queue of at least @entries. Returns RPMA_E_*, having logged why. */
-int cq_new(const struct rpma_peer *peer, uint32_t entries, struct rpma_cq **cq_ptr);
+/*
+ * Makes a queue of at least @asked entries, and with a place for the completion
+ * of each of @in_flight requests: so none is ever lost, whatever the application
+ * asked for. Returns RPMA_E_*, having logged why.
+ */
+int cq_new(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight,
+	   struct rpma_cq **cq_ptr);
 
 /* Ends a queue; NULL is none. */
 void cq_delete(struct rpma_cq *cq);

@@ -89,14 +89,5 @@ int err_post(int err, const char *what)
 		log_error("%s: %s%s", what, strerror(err), post_advice(err));
 
 	errno = err;
-	switch (err) {
-	case EINVAL:
-		return RPMA_E_INVAL;
-	case EOPNOTSUPP:
-		return RPMA_E_NOSUPP;
-	case ENOMEM:
-		return RPMA_E_NOMEM;
-	default:
-		return RPMA_E_PROVIDER;
-	}
+	return err == EINVAL ? RPMA_E_INVAL : RPMA_E_PROVIDER;
 }

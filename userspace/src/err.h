@@ -20,8 +20,8 @@ const char *err_advice(int err);
 int err_control(int err);
 
 /*
- * The result of a request that was refused with @err: INVAL, NOSUPP, NOMEM or
- * PROVIDER. Sets errno and logs; @what names the request.
+ * The result of a request that was refused with @err: INVAL or PROVIDER. Sets
+ * errno and logs; @what names the request.
  */
 int err_post(int err, const char *what);
 

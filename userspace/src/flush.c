@@ -21,6 +21,17 @@ static int no_usage(const char *type)
 	return RPMA_E_NOSUPP;
 }
 
+/* All else that the kernel does not support was looked for before. */
+static int not_readable(void)
+{
+	log_error("flush: it would travel as a READ, and the other side, which does not run rpma, "
+		  "may not let this region be read; then the connection would end. Let the other "
+		  "side register it with RPMA_MR_USAGE_READ_SRC too; or set "
+		  "RPMA_FLUSH_METHOD=read here if its adapter does not flush natively");
+	errno = EOPNOTSUPP;
+	return RPMA_E_NOSUPP;
+}
+
 int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset, size_t len,
 	       enum rpma_flush_type type, int flags, const void *op_context)
 {
@@ -57,5 +68,7 @@ int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_of
 		.remote = dst->remote,
 	};
 	ret = kernel_flush(conn->fd, &cmd);
+	if (ret == -EOPNOTSUPP)
+		return not_readable();
 	return ret ? err_post(-ret, "flush") : 0;
 }

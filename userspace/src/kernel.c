@@ -325,6 +325,18 @@ int kernel_conn_direct_write(int fd, int conn_fd, bool direct_write)
 	return call(fd, RPMA_IOC_CONN_MODIFY, &cmd);
 }
 
+int kernel_conn_flush_method(int fd, int conn_fd, enum rpma_flush_method method)
+{
+	struct rpma_ioc_conn_modify cmd = {
+		.size = sizeof(cmd),
+		.conn_fd = conn_fd,
+		.mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
+		.flush_method = method,
+	};
+
+	return call(fd, RPMA_IOC_CONN_MODIFY, &cmd);
+}
+
 int kernel_conn_event(int conn_fd, struct rpma_event *event)
 {
 	ssize_t ret = read(conn_fd, event, sizeof(*event));

@@ -85,6 +85,9 @@ int kernel_conn_disconnect(int fd, int conn_fd, uint32_t linger_ms);
 int kernel_conn_query(int fd, int conn_fd, struct rpma_ioc_conn_query *query);
 int kernel_conn_direct_write(int fd, int conn_fd, bool direct_write);
 
+/* -EOPNOTSUPP: the device cannot flush so. */
+int kernel_conn_flush_method(int fd, int conn_fd, enum rpma_flush_method method);
+
 /* 1: there is an event; 0: none will ever come; -EAGAIN: none yet. */
 int kernel_conn_event(int conn_fd, struct rpma_event *event);
 

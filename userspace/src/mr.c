@@ -64,8 +64,7 @@ static int reg_failed(int err, const void *ptr, size_t size, int usage)
 		else
 			log_error("registering %zu bytes at %p: this memory cannot be pinned for "
 				  "long (a file on fsdax? map /dev/dax instead)", size, ptr);
-		errno = err;
-		return RPMA_E_NOSUPP;
+		break;
 	case ENOMEM:
 		if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
 			log_error("registering %zu bytes at %p: out of memory, or over the limit of "
@@ -251,4 +250,25 @@ int rpma_mr_remote_delete(struct rpma_mr_remote **mr_ptr)
 	free(*mr_ptr);
 	*mr_ptr = NULL;
 	return 0;
+}
+
+/* ---- advice -------------------------------------------------------------- */
+
+/* Regions are pinned: there is nothing to prefetch. What is wrong is told first. */
+int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len, int advice,
+		   uint32_t flags)
+{
+	const int written = RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_RECV |
+			    RPMA_MR_USAGE_WRITE_SRC;
+
+	if (!mr || offset > mr->size || len > mr->size - offset)
+		return RPMA_E_INVAL;
+	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH)
+		return RPMA_E_INVAL;
+	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE && !(mr->usage & written))
+		return RPMA_E_INVAL;
+	log_error("advising on %zu bytes of a region: regions of /dev/rpma are pinned, not paged "
+		  "on demand", len);
+	errno = EOPNOTSUPP;
+	return RPMA_E_NOSUPP;
 }

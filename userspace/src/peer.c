@@ -45,6 +45,23 @@ static bool persistent_by_read(void)
 	return value && *value && strcmp(value, "0");
 }
 
+static enum rpma_flush_method flush_method(void)
+{
+	const char *value = secure_getenv("RPMA_FLUSH_METHOD");
+	static atomic_bool complained;
+
+	if (!value || !*value || !strcmp(value, "auto"))
+		return RPMA_FLUSH_METHOD_NONE;
+	if (!strcmp(value, "read"))
+		return RPMA_FLUSH_METHOD_READ;
+	if (!strcmp(value, "native"))
+		return RPMA_FLUSH_METHOD_NATIVE;
+	if (!atomic_exchange(&complained, true))
+		log_error("RPMA_FLUSH_METHOD=%s in the environment is none of auto, read, native; "
+			  "it is taken for auto", value);
+	return RPMA_FLUSH_METHOD_NONE;
+}
+
 static int create(struct rpma_peer *peer, uint32_t device)
 {
 	struct rpma_ioc_peer_create cmd = { .device = device };
@@ -86,6 +103,7 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 	if (!peer)
 		return RPMA_E_NOMEM;
 	peer->persistent_by_read = persistent_by_read();
+	peer->flush_method = flush_method();
 
 	ret = peer_open_device(&peer->fd);
 	if (ret)

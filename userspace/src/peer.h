@@ -6,11 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <linux/rpma.h>
+
 struct rpma_peer {
 	int fd;				/* its /dev/rpma file: limits count per peer */
 	uint32_t id;
 	uint32_t max_queue_size;
 	bool persistent_by_read;	/* RPMA_PERSISTENT_BY_READ in the environment */
+	enum rpma_flush_method flush_method;	/* RPMA_FLUSH_METHOD; NONE is auto */
 };
 
 /* Opens the device node; says in the log what to do when that fails. */

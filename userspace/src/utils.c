@@ -146,6 +146,15 @@ out_free_list:
 	return ret;
 }
 
+/* Whatever the device can do: /dev/rpma pins. */
+int rpma_utils_ibv_context_is_odp_capable(struct ibv_context *ibv_ctx, int *is_odp_capable)
+{
+	if (!ibv_ctx || !is_odp_capable)
+		return RPMA_E_INVAL;
+	*is_odp_capable = 0;
+	return 0;
+}
+
 const char *rpma_utils_conn_event_2str(enum rpma_conn_event conn_event)
 {
 	switch (conn_event) {

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* See fake_kernel.h. All queues share one ring. */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "fake_kernel.h"
 
 struct fake_kernel fake;
+
+/* For what is noted; tests read the notes when no other thread runs. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define note(to, what)							\
+	do {								\
+		pthread_mutex_lock(&lock);				\
+		(to) = (what);						\
+		pthread_mutex_unlock(&lock);				\
+	} while (0)
+
+#define count(of, how_many) __atomic_add_fetch(&(of), how_many, __ATOMIC_RELAXED)
 
 static struct {
 	struct rpma_cq_ring head;
@@ -69,7 +82,7 @@ static int new_fd(int ret)
 {
 	if (ret)
 		return ret;
-	return 100000 + __atomic_add_fetch(&fake.fds, 1, __ATOMIC_RELAXED);
+	return 100000 + count(fake.fds, 1);
 }
 
 const char *kernel_device_path(void)
@@ -85,7 +98,7 @@ int kernel_open(void)
 void kernel_close(int fd)
 {
 	(void)fd;
-	__atomic_sub_fetch(&fake.fds, 1, __ATOMIC_RELAXED);
+	count(fake.fds, -1);
 }
 
 int kernel_query(int fd, struct rpma_ioc_query *query)
@@ -102,7 +115,7 @@ int kernel_device_query(int fd, uint32_t position, struct rpma_ioc_device_query 
 	if (position > 1)
 		return -ENOENT;
 	memset(query, 0, sizeof(*query));
-	query->out_device = 7 + position;
+	query->out_device = 7 + position + fake.first_device;
 	strcpy((char *)query->out_name, position ? "rxe1" : "rxe0");
 	return 0;
 }
@@ -117,6 +130,7 @@ int kernel_device_resolve(int fd, const struct sockaddr *addr, socklen_t len, bo
 	if (fake.resolve_ret)
 		return fake.resolve_ret;
 	*device = len >= 8 && ((const unsigned char *)addr)[7] == 2 ? 8 : 7;
+	*device += fake.first_device;
 	return 0;
 }
 
@@ -127,7 +141,7 @@ int kernel_peer_create(int fd, struct rpma_ioc_peer_create *peer)
 		return fake.peer_create_ret;
 	peer->out_peer = 11;
 	peer->out_flush_method = RPMA_FLUSH_METHOD_READ;
-	fake.peers++;
+	count(fake.peers, 1);
 	return 0;
 }
 
@@ -135,19 +149,19 @@ int kernel_peer_destroy(int fd, uint32_t id)
 {
 	(void)fd;
 	(void)id;
-	fake.peers -= !fake.peer_destroy_ret;
+	count(fake.peers, -!fake.peer_destroy_ret);
 	return fake.peer_destroy_ret;
 }
 
 int kernel_mr_reg(int fd, struct rpma_ioc_mr_reg *mr)
 {
 	(void)fd;
-	fake.mr_reg = *mr;
+	note(fake.mr_reg, *mr);
 	if (fake.mr_reg_ret)
 		return fake.mr_reg_ret;
 	mr->out_mr = 21;
 	mr->out_rkey = 0xa1b2c3d4;
-	fake.mrs++;
+	count(fake.mrs, 1);
 	return 0;
 }
 
@@ -155,7 +169,7 @@ int kernel_mr_destroy(int fd, uint32_t id)
 {
 	(void)fd;
 	(void)id;
-	fake.mrs -= !fake.mr_destroy_ret;
+	count(fake.mrs, -!fake.mr_destroy_ret);
 	return fake.mr_destroy_ret;
 }
 
@@ -163,9 +177,11 @@ int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_byt
 {
 	(void)fd;
 	(void)peer;
+	pthread_mutex_lock(&lock);
 	fake.cq_entries[1] = fake.cq_entries[0];
 	fake.cq_entries[0] = entries;
-	fake.cqs++;
+	pthread_mutex_unlock(&lock);
+	count(fake.cqs, 1);
 	*ring_bytes = sizeof(ring);
 	return new_fd(fake.cq_create_ret);
 }
@@ -178,7 +194,7 @@ int kernel_cq_map(int cq_fd, size_t ring_bytes, const struct rpma_cq_ring **r, u
 		return fake.cq_map_ret;
 	*r = &ring.head;
 	*h = &head;
-	__atomic_add_fetch(&fake.maps, 1, __ATOMIC_RELAXED);
+	count(fake.maps, 1);
 	return 0;
 }
 
@@ -187,7 +203,7 @@ void kernel_cq_unmap(const struct rpma_cq_ring *r, size_t ring_bytes, uint32_t *
 	(void)r;
 	(void)ring_bytes;
 	(void)h;
-	__atomic_sub_fetch(&fake.maps, 1, __ATOMIC_RELAXED);
+	count(fake.maps, -1);
 }
 
 int kernel_cq_poll(int cq_fd)
@@ -195,7 +211,7 @@ int kernel_cq_poll(int cq_fd)
 	uint32_t i;
 
 	(void)cq_fd;
-	__atomic_add_fetch(&fake.polls, 1, __ATOMIC_RELAXED);
+	count(fake.polls, 1);
 	if (fake.cq_poll_ret)
 		return fake.cq_poll_ret;
 	if (nr_unpolled) {
@@ -244,7 +260,7 @@ int kernel_ep_take(int fd, int ep_fd, const struct rpma_conn_queues *queues)
 {
 	(void)fd;
 	(void)ep_fd;
-	fake.queues = *queues;
+	note(fake.queues, *queues);
 	return new_fd(fake.take_ret);
 }
 
@@ -255,17 +271,19 @@ int kernel_conn_create(int fd, uint32_t peer, const struct sockaddr *addr, sockl
 	(void)peer;
 	(void)addr;
 	(void)len;
-	fake.queues = *queues;
-	fake.timeout_ms = timeout_ms;
+	note(fake.queues, *queues);
+	note(fake.timeout_ms, timeout_ms);
 	return new_fd(fake.conn_create_ret);
 }
 
 static int handshake(const void *private_data, size_t len, bool accepted)
 {
+	pthread_mutex_lock(&lock);
 	fake.handshake_len = len;
 	if (len && len <= sizeof(fake.handshake_data))
 		memcpy(fake.handshake_data, private_data, len);
 	fake.accepted = accepted;
+	pthread_mutex_unlock(&lock);
 	return fake.handshake_ret;
 }
 
@@ -287,7 +305,7 @@ int kernel_conn_disconnect(int fd, int conn_fd, uint32_t linger_ms)
 {
 	(void)fd;
 	(void)conn_fd;
-	fake.linger_ms = linger_ms;
+	note(fake.linger_ms, linger_ms);
 	return fake.disconnect_ret;
 }
 
@@ -309,32 +327,40 @@ int kernel_conn_direct_write(int fd, int conn_fd, bool direct_write)
 {
 	(void)fd;
 	(void)conn_fd;
-	fake.direct_write = direct_write;
+	note(fake.direct_write, direct_write);
 	return fake.modify_ret;
+}
+
+int kernel_conn_flush_method(int fd, int conn_fd, enum rpma_flush_method method)
+{
+	(void)fd;
+	(void)conn_fd;
+	note(fake.flush_method, method);
+	return fake.flush_method_ret;
 }
 
 int kernel_conn_event(int conn_fd, struct rpma_event *event)
 {
 	(void)conn_fd;
-	if (!fake.event.type)
-		return fake.event_ret;
+	pthread_mutex_lock(&lock);
 	*event = fake.event;
 	fake.event.type = 0;
-	return 1;
+	pthread_mutex_unlock(&lock);
+	return event->type ? 1 : fake.event_ret;
 }
 
 int kernel_post(int conn_fd, const struct rpma_request *request)
 {
 	(void)conn_fd;
-	fake.request = *request;
-	fake.posts++;
+	note(fake.request, *request);
+	count(fake.posts, 1);
 	return fake.post_ret;
 }
 
 int kernel_flush(int conn_fd, struct rpma_ioc_flush *flush)
 {
 	(void)conn_fd;
-	fake.flush = *flush;
-	fake.posts++;
+	note(fake.flush, *flush);
+	count(fake.posts, 1);
 	return fake.post_ret;
 }

@@ -17,10 +17,12 @@ struct fake_kernel {
 	int channel_wait_ret;
 	int cq_create_ret, cq_map_ret, cq_poll_ret, cq_wait_ret;
 	int listen_ret, ep_wait_ret, take_ret, conn_create_ret, handshake_ret, disconnect_ret;
-	int query_ret, modify_ret, post_ret;
+	int query_ret, modify_ret, flush_method_ret, post_ret;
 	/* the connection event to read next; type 0: event_ret */
 	struct rpma_event event;
 	int event_ret;
+	/* added to the numbers of devices */
+	uint32_t first_device;
 	/* what the other side sent */
 	const void *private_data;
 	uint32_t private_data_len;
@@ -36,6 +38,7 @@ struct fake_kernel {
 	char handshake_data[RPMA_PRIVATE_DATA_MAX];
 	bool accepted;
 	bool direct_write;
+	enum rpma_flush_method flush_method;
 	uint32_t linger_ms;
 	int posts, polls, cqs;
 

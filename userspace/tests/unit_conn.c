@@ -26,6 +26,10 @@ void test_conn(struct rpma_peer *peer)
 	unsigned int i;
 	int fd = -1;
 
+	fake.query_ret = -ENODEV;
+	ok(!rpma_conn_get_qp_num(conn, &qp_num) && qp_num == 0x123,
+	   "conn: qp_num, whatever became of the device");
+	fake.query_ret = 0;
 	ok(!rpma_conn_get_private_data(conn, &pdata) && !pdata.ptr && !pdata.len,
 	   "conn: no private data yet");
 	fake.private_data = "answer";
@@ -39,7 +43,9 @@ void test_conn(struct rpma_peer *peer)
 	ok(!rpma_conn_get_private_data(conn, &pdata) && pdata.len == 7 &&
 	   !memcmp(pdata.ptr, "answer", 7), "conn: the answer's private data");
 	fake.event.type = 99;
-	ok(rpma_conn_next_event(conn, &event) == RPMA_E_UNKNOWN, "conn: unknown event");
+	event = RPMA_CONN_LOST;
+	ok(rpma_conn_next_event(conn, &event) == RPMA_E_UNKNOWN && event == RPMA_CONN_LOST,
+	   "conn: unknown event");
 	fake.event_ret = -EAGAIN;
 	ok(rpma_conn_next_event(conn, &event) == RPMA_E_NO_EVENT, "conn: no event yet");
 	fake.event_ret = 0;
@@ -72,8 +78,14 @@ void test_conn(struct rpma_peer *peer)
 	   "conn: the kernel hears of direct write");
 	ok(rpma_conn_apply_remote_peer_cfg(NULL, cfg) == RPMA_E_INVAL &&
 	   rpma_conn_apply_remote_peer_cfg(conn, NULL) == RPMA_E_INVAL, "conn: apply NULL");
+	fake.modify_ret = -ENODEV;
+	ok(!rpma_conn_apply_remote_peer_cfg(conn, cfg), "conn: apply when the device is gone");
+	fake.modify_ret = 0;
 	rpma_peer_cfg_delete(&cfg);
 
+	fake.disconnect_ret = -ENODEV;
+	ok(!rpma_conn_disconnect(conn), "conn: disconnect when the device is gone");
+	fake.disconnect_ret = 0;
 	ok(!rpma_conn_disconnect(conn) && fake.linger_ms == 1000, "conn: disconnects in order");
 	fake.disconnect_ret = -ENOTCONN;
 	ok(rpma_conn_disconnect(conn) == RPMA_E_PROVIDER && errno == ENOTCONN,

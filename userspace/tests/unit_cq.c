@@ -50,7 +50,8 @@ void test_cq(struct rpma_peer *peer)
 	   rpma_cq_get_wc(cq, 2, wc, NULL) == RPMA_E_INVAL, "cq: bad arguments");
 	ok(!fake.maps, "cq: mapped only when used");
 	fake.cq_map_ret = -ENOMEM;
-	ok(rpma_cq_get_wc(cq, 1, wc, NULL) == RPMA_E_NOMEM, "cq: cannot be mapped");
+	ok(rpma_cq_get_wc(cq, 1, wc, NULL) == RPMA_E_PROVIDER && errno == ENOMEM,
+	   "cq: cannot be mapped");
 	fake.cq_map_ret = 0;
 	ok(rpma_cq_get_wc(cq, 1, wc, NULL) == RPMA_E_NO_COMPLETION && fake.maps == 1,
 	   "cq: nothing there");
@@ -69,6 +70,18 @@ void test_cq(struct rpma_peer *peer)
 		   (!wc[0].wc_flags || wc[0].imm_data == c.imm_data) && fake.polls == polls,
 		   "cq: completion of %s", kinds[i].name);
 	}
+
+	c = (struct rpma_completion){ .op = RPMA_OP_WRITE, .status = RPMA_STATUS_REM_ACCESS_ERR };
+	logged[0] = '\0';
+	fake_complete(&c);
+	ok(!rpma_cq_get_wc(cq, 1, wc, NULL) && wc[0].status == IBV_WC_REM_ACCESS_ERR && !logged[0],
+	   "cq: a refused write is the program's to explain");
+	c.op = RPMA_OP_FLUSH;
+	fake_complete(&c);
+	ok(!rpma_cq_get_wc(cq, 1, wc, NULL) && wc[0].status == IBV_WC_REM_ACCESS_ERR &&
+	   strstr(logged, "RPMA_MR_USAGE_READ_SRC") && logged_level == RPMA_LOG_LEVEL_WARNING,
+	   "cq: a refused flush, and what to do");
+	c = (struct rpma_completion){ .op = RPMA_OP_WRITE };
 
 	/* counts go past 2^32, entries past the end of the ring */
 	fake_ring_start(UINT32_MAX - 2);

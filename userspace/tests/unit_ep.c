@@ -9,6 +9,7 @@ void test_ep(struct rpma_peer *peer)
 {
 	struct rpma_conn_private_data pdata;
 	struct rpma_conn_req *req = NULL;
+	struct rpma_conn_cfg *cfg;
 	struct rpma_conn *conn = NULL;
 	struct rpma_ep *ep = NULL;
 	int fds = fake.fds, fd = -1, cqs;
@@ -39,6 +40,30 @@ void test_ep(struct rpma_peer *peer)
 	ok(rpma_ep_next_conn_req(ep, NULL, &req) == RPMA_E_PROVIDER && errno == ENODEV && !req,
 	   "ep: device is gone");
 	fake.take_ret = 0;
+	fake.ep_wait_ret = -EINTR;
+	ok(rpma_ep_next_conn_req(ep, NULL, &req) == RPMA_E_PROVIDER && errno == EINTR && !req,
+	   "ep: a signal came");
+	fake.ep_wait_ret = 0;
+	fake.query_ret = -ENODEV;
+	ok(rpma_ep_next_conn_req(ep, NULL, &req) == RPMA_E_PROVIDER && errno == ENODEV && !req &&
+	   fake.fds == fds + 1, "ep: device is gone after all");
+	fake.query_ret = 0;
+	rpma_conn_cfg_new(&cfg);
+	rpma_conn_cfg_set_cq_size(cfg, 0);
+	ok(rpma_ep_next_conn_req(ep, cfg, &req) == RPMA_E_PROVIDER && errno == EINVAL && !req,
+	   "ep: a completion queue of no entries");
+	rpma_conn_cfg_set_cq_size(cfg, 1);
+	rpma_conn_cfg_set_timeout(cfg, 0);
+	ok(!rpma_ep_next_conn_req(ep, cfg, &req) && !rpma_conn_req_delete(&req) && !req &&
+	   fake.fds == fds + 1, "ep: who accepts needs no time");
+	rpma_conn_cfg_delete(&cfg);
+	rpma_ep_next_conn_req(ep, NULL, &req);
+	fake.handshake_ret = -EINVAL;
+	pdata = (struct rpma_conn_private_data){ .ptr = memory, .len = 255 };
+	ok(rpma_conn_req_connect(&req, &pdata, &conn) == RPMA_E_PROVIDER && errno == EINVAL &&
+	   !req && !conn && fake.fds == fds + 1 && strstr(logged, "at most 196"),
+	   "ep: too much private data, in words");
+	fake.handshake_ret = 0;
 
 	fake.private_data = "question";
 	fake.private_data_len = 9;

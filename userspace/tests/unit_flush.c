@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Flush. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit_test.h"
@@ -59,8 +60,10 @@ void test_flush(struct rpma_peer *peer)
 	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_PROVIDER && errno == ENODEV,
 	   "flush: device is gone");
 	fake.post_ret = -EOPNOTSUPP;
-	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP,
-	   "flush: not supported by the kernel");
+	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP &&
+	   errno == EOPNOTSUPP && strstr(logged, "RPMA_MR_USAGE_READ_SRC") &&
+	   strstr(logged, "RPMA_FLUSH_METHOD=read"),
+	   "flush: may not be readable over there, and both ways out");
 	fake.post_ret = 0;
 
 	rpma_peer_cfg_delete(&cfg);
@@ -69,4 +72,90 @@ void test_flush(struct rpma_peer *peer)
 	rpma_mr_remote_delete(&p);
 	rpma_mr_remote_delete(&v);
 	rpma_mr_remote_delete(&none);
+}
+
+#define NOT_ASKED ((enum rpma_flush_method)99)
+
+static struct rpma_peer *make_peer_with(const char *word)
+{
+	struct rpma_peer *peer;
+
+	setenv("RPMA_FLUSH_METHOD", word, 1);
+	peer = make_peer();
+	unsetenv("RPMA_FLUSH_METHOD");
+	fake.flush_method = NOT_ASKED;
+	return peer;
+}
+
+static void flush_method_read(void)
+{
+	struct rpma_peer *peer = make_peer_with("read");
+	struct rpma_conn_req *req;
+	struct rpma_ep *ep;
+
+	ok(!rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) &&
+	   fake.flush_method == RPMA_FLUSH_METHOD_READ, "flush method: read, connecting");
+	rpma_conn_req_delete(&req);
+	rpma_ep_listen(peer, "127.0.0.1", "1", &ep);
+	fake.flush_method = NOT_ASKED;
+	ok(!rpma_ep_next_conn_req(ep, NULL, &req) && fake.flush_method == RPMA_FLUSH_METHOD_READ,
+	   "flush method: read, accepting");
+	rpma_conn_req_delete(&req);
+	rpma_ep_shutdown(&ep);
+	rpma_peer_delete(&peer);
+}
+
+static void flush_method_native(void)
+{
+	struct rpma_peer *peer = make_peer_with("native");
+	struct rpma_conn_req *req = NULL;
+	struct rpma_ep *ep;
+	int fds;
+
+	rpma_ep_listen(peer, "127.0.0.1", "1", &ep);
+	fds = fake.fds;
+	fake.flush_method_ret = -EOPNOTSUPP;
+	ok(rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) == RPMA_E_NOSUPP &&
+	   errno == EOPNOTSUPP && fake.flush_method == RPMA_FLUSH_METHOD_NATIVE && !req &&
+	   strstr(logged, "RPMA_FLUSH_METHOD=native"), "flush method: native cannot be, connecting");
+	fake.flush_method = NOT_ASKED;
+	logged[0] = '\0';
+	ok(rpma_ep_next_conn_req(ep, NULL, &req) == RPMA_E_NOSUPP && errno == EOPNOTSUPP &&
+	   fake.flush_method == RPMA_FLUSH_METHOD_NATIVE && !req &&
+	   strstr(logged, "RPMA_FLUSH_METHOD=native"), "flush method: native cannot be, accepting");
+	ok(fake.fds == fds, "flush method: nothing left behind");
+	fake.flush_method_ret = 0;
+	ok(!rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req),
+	   "flush method: native on a kernel that can");
+	rpma_conn_req_delete(&req);
+	rpma_ep_shutdown(&ep);
+	rpma_peer_delete(&peer);
+}
+
+static void flush_method_auto(const char *word)
+{
+	struct rpma_peer *peer = make_peer_with(word);
+	struct rpma_conn_req *req;
+
+	ok(!rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) &&
+	   fake.flush_method == NOT_ASKED, "flush method: \"%s\" is left to the kernel", word);
+	rpma_conn_req_delete(&req);
+	rpma_peer_delete(&peer);
+}
+
+void test_flush_method(void)
+{
+	flush_method_read();
+	flush_method_native();
+	flush_method_auto("auto");
+	flush_method_auto("");
+	logged[0] = '\0';
+	rpma_log_set_threshold(RPMA_LOG_THRESHOLD, RPMA_LOG_LEVEL_ERROR);
+	flush_method_auto("READ");
+	ok(strstr(logged, "RPMA_FLUSH_METHOD=READ") && logged_level == RPMA_LOG_LEVEL_ERROR,
+	   "flush method: an unknown word is an error in the log");
+	logged[0] = '\0';
+	flush_method_auto("nativ");
+	ok(!logged[0], "flush method: once");
+	rpma_log_set_threshold(RPMA_LOG_THRESHOLD, RPMA_LOG_LEVEL_DEBUG);
 }

@@ -38,10 +38,11 @@ void test_mr(struct rpma_peer *peer)
 
 	fake.mr_reg_ret = -EOPNOTSUPP;
 	ok(rpma_mr_reg(peer, memory, 1, RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT, &mr) ==
-	   RPMA_E_NOSUPP && !mr && strstr(logged, "RPMA_PERSISTENT_BY_READ"),
+	   RPMA_E_PROVIDER && errno == EOPNOTSUPP && !mr &&
+	   strstr(logged, "RPMA_PERSISTENT_BY_READ"),
 	   "mr: not persistent memory, and what to do");
-	ok(rpma_mr_reg(peer, memory, 1, RPMA_MR_USAGE_WRITE_DST, &mr) == RPMA_E_NOSUPP &&
-	   strstr(logged, "fsdax"), "mr: memory that cannot be pinned, and what to do");
+	ok(rpma_mr_reg(peer, memory, 1, RPMA_MR_USAGE_WRITE_DST, &mr) == RPMA_E_PROVIDER &&
+	   errno == EOPNOTSUPP && strstr(logged, "fsdax"), "mr: memory that cannot be pinned, and what to do");
 	fake.mr_reg_ret = -ENOMEM;
 	ok(rpma_mr_reg(peer, memory, 1, all, &mr) == RPMA_E_PROVIDER && errno == ENOMEM && !mr,
 	   "mr: locked memory is limited");
@@ -124,6 +125,13 @@ void test_mr_remote(void)
 	ok(rpma_mr_remote_from_descriptor(desc, 21, &mr) == RPMA_E_NOSUPP && !mr,
 	   "remote: end wraps around");
 
+	memset(desc + 8, 0, 8);
+	size = 1;
+	ok(!rpma_mr_remote_from_descriptor(desc, sizeof(desc), &mr) &&
+	   !rpma_mr_remote_get_size(mr, &size) && size == 0,
+	   "remote: no bytes long, and more bytes of description than needed");
+	rpma_mr_remote_delete(&mr);
+
 	mr = make_remote(RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT | RPMA_MR_USAGE_WRITE_DST);
 	ok(!rpma_mr_remote_get_size(mr, &size) && size == 4096, "remote: size");
 	ok(!rpma_mr_remote_get_flush_type(mr, &type) &&
@@ -134,4 +142,32 @@ void test_mr_remote(void)
 	   rpma_mr_remote_get_flush_type(mr, NULL) == RPMA_E_INVAL, "remote: flush type of NULL");
 	ok(!rpma_mr_remote_delete(&mr) && !mr && !rpma_mr_remote_delete(&mr) &&
 	   rpma_mr_remote_delete(NULL) == RPMA_E_INVAL, "remote: delete, none, NULL");
+}
+
+void test_mr_advise(struct rpma_peer *peer)
+{
+	struct rpma_mr_local *mr = make_local(peer, RPMA_MR_USAGE_READ_SRC);
+	struct rpma_mr_local *written = make_local(peer, RPMA_MR_USAGE_WRITE_DST);
+	const int read = IBV_ADVISE_MR_ADVICE_PREFETCH;
+	const int write = IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+
+	ok(rpma_mr_advise(NULL, 0, 1, read, 0) == RPMA_E_INVAL, "advise: no region");
+	ok(rpma_mr_advise(mr, 4097, 0, read, 0) == RPMA_E_INVAL &&
+	   rpma_mr_advise(mr, 4096, 1, read, 0) == RPMA_E_INVAL &&
+	   rpma_mr_advise(mr, 1, 4096, read, 0) == RPMA_E_INVAL &&
+	   rpma_mr_advise(mr, 8, SIZE_MAX, read, 0) == RPMA_E_INVAL &&
+	   rpma_mr_advise(mr, SIZE_MAX, 8, read, 0) == RPMA_E_INVAL, "advise: not in the region");
+	ok(rpma_mr_advise(mr, 0, 4096, read, 2) == RPMA_E_INVAL &&
+	   rpma_mr_advise(mr, 0, 4096, read, UINT32_MAX) == RPMA_E_INVAL, "advise: unknown flags");
+	ok(rpma_mr_advise(mr, 0, 4096, write, 0) == RPMA_E_INVAL,
+	   "advise: a region that is not written to");
+	logged[0] = '\0';
+	ok(rpma_mr_advise(mr, 0, 4096, read, 0) == RPMA_E_NOSUPP && errno == EOPNOTSUPP &&
+	   strstr(logged, "pinned"), "advise: nothing to prefetch, in words");
+	ok(rpma_mr_advise(mr, 4095, 1, read, IBV_ADVISE_MR_FLAG_FLUSH) == RPMA_E_NOSUPP &&
+	   rpma_mr_advise(mr, 4096, 0, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0) ==
+	   RPMA_E_NOSUPP && rpma_mr_advise(written, 0, 1, write, 0) == RPMA_E_NOSUPP &&
+	   rpma_mr_advise(mr, 0, 1, 99, 0) == RPMA_E_NOSUPP, "advise: nor any other way");
+	rpma_mr_dereg(&mr);
+	rpma_mr_dereg(&written);
 }

@@ -9,6 +9,7 @@ void test_context(void)
 {
 	struct ibv_context *a = NULL, *b = NULL, *c = NULL, foreign = { 0 };
 	struct rpma_peer *peer = NULL;
+	int odp = 7;
 
 	ok(rpma_utils_get_ibv_context(NULL, RPMA_UTIL_IBV_CONTEXT_LOCAL, &a) == RPMA_E_INVAL,
 	   "context: no address");
@@ -42,6 +43,11 @@ void test_context(void)
 	ok(!strcmp(a->device->name, "rxe0") && !strcmp(c->device->name, "rxe1"),
 	   "context: has its device's name");
 	ok(fake.fds == 0, "context: keeps no descriptor");
+
+	ok(rpma_utils_ibv_context_is_odp_capable(NULL, &odp) == RPMA_E_INVAL &&
+	   rpma_utils_ibv_context_is_odp_capable(a, NULL) == RPMA_E_INVAL, "context: paging of NULL");
+	ok(!rpma_utils_ibv_context_is_odp_capable(a, &odp) && odp == 0,
+	   "context: no paging on demand");
 
 	ok(rpma_peer_new(NULL, &peer) == RPMA_E_INVAL, "peer: no context");
 	ok(rpma_peer_new(a, NULL) == RPMA_E_INVAL, "peer: no result");

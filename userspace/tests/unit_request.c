@@ -119,3 +119,33 @@ void test_requests(struct rpma_peer *peer)
 	rpma_mr_dereg(&l);
 	rpma_mr_remote_delete(&r);
 }
+
+/* The number of a region means another region on another peer's file. */
+void test_foreign_region(struct rpma_peer *peer)
+{
+	const int always = RPMA_F_COMPLETION_ALWAYS;
+	struct rpma_mr_remote *r = make_remote(0xff);
+	struct rpma_conn *c = make_conn(peer, NULL);
+	struct rpma_peer *other = make_peer();
+	struct rpma_mr_local *l = make_local(other, 0xff);
+	struct rpma_conn_req *req;
+	int posts = fake.posts;
+
+	rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req);
+	ok(rpma_read(c, l, 0, r, 0, 8, always, NULL) == RPMA_E_PROVIDER && errno == EXDEV &&
+	   strstr(logged, "another peer"), "read: another peer's region, in words");
+	errno = 0;
+	ok(rpma_write(c, r, 0, l, 0, 8, always, NULL) == RPMA_E_PROVIDER && errno == EXDEV &&
+	   rpma_write_with_imm(c, r, 0, l, 0, 8, always, 1, NULL) == RPMA_E_PROVIDER &&
+	   rpma_send(c, l, 0, 8, always, NULL) == RPMA_E_PROVIDER &&
+	   rpma_send_with_imm(c, l, 0, 8, always, 1, NULL) == RPMA_E_PROVIDER &&
+	   rpma_recv(c, l, 0, 8, NULL) == RPMA_E_PROVIDER &&
+	   rpma_conn_req_recv(req, l, 0, 8, NULL) == RPMA_E_PROVIDER,
+	   "write, send, receive: another peer's region");
+	ok(fake.posts == posts, "another peer's region never reaches the kernel");
+	rpma_conn_req_delete(&req);
+	rpma_conn_delete(&c);
+	rpma_mr_dereg(&l);
+	rpma_mr_remote_delete(&r);
+	rpma_peer_delete(&other);
+}

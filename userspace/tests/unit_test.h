@@ -31,19 +31,26 @@ bool remote_is_given(const struct rpma_remote *remote);
 
 void test_names(void);
 void test_log(void);
+void test_log_default(void);
 void test_peer_cfg(void);
 void test_conn_cfg(void);
 void test_context(void);
 void test_mr(struct rpma_peer *peer);
 void test_persistent_by_read(void);
 void test_mr_remote(void);
+void test_mr_advise(struct rpma_peer *peer);
 void test_conn_req(struct rpma_peer *peer);
+void test_conn_req_sizes(struct rpma_peer *peer);
 void test_ep(struct rpma_peer *peer);
 void test_conn(struct rpma_peer *peer);
 void test_requests(struct rpma_peer *peer);
+void test_foreign_region(struct rpma_peer *peer);
 void test_flush(struct rpma_peer *peer);
+void test_flush_method(void);
 void test_cq(struct rpma_peer *peer);
 void test_channel(struct rpma_peer *peer);
 void test_cq_threads(struct rpma_peer *peer);
+void test_threads(struct rpma_peer *peer);
+void test_nomem(struct rpma_peer *peer);
 
 #endif /* TESTS_UNIT_TEST_H */
