@@ -16,6 +16,7 @@ help:
 	@echo '  make modules_install      installs it (INSTALL_MOD_PATH=...)'
 	@echo '  make userspace            librpma.so.0 and its examples, in build/userspace'
 	@echo '  make install              library, headers, manuals, udev rule (DESTDIR=, prefix=)'
+	@echo '  make install-default      programs built for another librpma.so.0 use ours'
 	@echo 'To see it (as root, on Debian 12 or 13; boots virtual machines):'
 	@echo '  make demo [FILE=path]     a file, durably on another machine that loses its power'
 	@echo 'To check it (as root):'
@@ -30,7 +31,8 @@ help:
 	@echo '  make run SCRIPT=path      a guest script of yours in one machine (KERNEL=)'
 	@echo 'make clean keeps what took long to make in build/; make distclean does not.'
 
-.PHONY: modules modules_install userspace selftests install uninstall
+.PHONY: modules modules_install userspace selftests
+.PHONY: install uninstall install-default uninstall-default
 modules:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
@@ -40,7 +42,7 @@ modules_install:
 userspace:
 	$(MAKE) -C userspace BUILD=$(abspath $(BUILD))/userspace all examples
 
-install: userspace
+install:
 	$(MAKE) -C userspace BUILD=$(abspath $(BUILD))/userspace install \
 		DESTDIR=$(DESTDIR) prefix=$(prefix)
 	install -d $(DESTDIR)$(udevdir)/rules.d
@@ -50,6 +52,9 @@ uninstall:
 	$(MAKE) -C userspace BUILD=$(abspath $(BUILD))/userspace uninstall \
 		DESTDIR=$(DESTDIR) prefix=$(prefix)
 	rm -f $(DESTDIR)$(udevdir)/rules.d/60-rpma.rules
+
+install-default uninstall-default:
+	$(MAKE) -C userspace $@ DESTDIR=$(DESTDIR) prefix=$(prefix)
 
 # Programs, library and modules of the tests, as the test machines get them.
 selftests:

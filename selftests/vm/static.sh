@@ -111,23 +111,6 @@ plain_make() {
 	[ -e "$dir/kmod/rpma.ko" ]
 }
 
-# make install puts everything where the pkg-config file says.
-installed() {
-	local root=/rpma/build/static/root
-	rm -rf "$BUILD/static/root"
-	in_tree make -s -C /rpma install DESTDIR=$root prefix=/usr BUILD=/rpma/build \
-		>"$run/install.log" 2>&1
-	in_tree sh -euc '
-		cd "$1/usr"
-		ls include/librpma.h include/linux/rpma.h lib/librpma.so.0 lib/udev/rules.d/*rpma* >/dev/null
-		echo "#include <librpma.h>
-		int main(void) { return !rpma_err_2str(0); }" >/tmp/installed.c
-		PKG_CONFIG_PATH=$PWD/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$1 \
-			pkg-config --cflags --libs librpma | xargs cc -o /tmp/installed /tmp/installed.c
-		LD_LIBRARY_PATH=$PWD/lib /tmp/installed
-	' sh $root
-}
-
 # The client that README shows is a whole program.
 readme_client() {
 	mkdir -p "$BUILD/static"
@@ -141,7 +124,6 @@ case_of build 'make modules leaves kmod/rpma.ko' plain_make
 case_of build 'W=1 and sparse on 6.12' sparse
 case_of build 'W=1 on 7.3' strict 7.3
 case_of build 'W=1 on the headers of Debian 12' host_headers
-case_of build 'make install serves a program' installed
 case_of build 'the client of README compiles' readme_client
 while read -r file; do
 	case_of checkpatch "$file" checkpatch "$file"
