@@ -83,12 +83,11 @@ int rpma_conn_build(struct rpma_conn *conn,
 		attr.qp_context = conn;
 		ret = rpma_cm_create_qp(&conn->cm, conn->peer->pd, &attr);
 	}
-	if (ret) {
+	if (!ret)
+		ret = rpma_qp_attach(&conn->qp, conn->cm.id->qp);
+	if (ret)
 		rpma_conn_unbuild(conn);
-		return ret;
-	}
-	rpma_qp_attach(&conn->qp, conn->cm.id->qp);
-	return 0;
+	return ret;
 }
 
 struct file *rpma_conn_getfile(struct rpma_conn *conn)

@@ -61,6 +61,107 @@ void rpma_cq_detach(struct rpma_cq *cq)
 	atomic_dec(&cq->senders);
 }
 
+/* ---- RECVs of shared queues ---- */
+
+/* Places kept for one shared queue, whatever connections on it report here. */
+struct rpma_cq_share {
+	struct list_head node;
+	const void *who;
+	u32 entries;
+	unsigned int users;
+};
+
+static struct rpma_cq_share *rpma_cq_find_share(struct rpma_cq *cq,
+						const void *who)
+{
+	struct rpma_cq_share *share;
+
+	lockdep_assert_held(&cq->share_lock);
+	list_for_each_entry(share, &cq->shares, node)
+		if (share->who == who)
+			return share;
+	return NULL;
+}
+
+/* Put in rpma_cq_unreserve(). */
+int rpma_cq_reserve(struct rpma_cq *cq, const void *who, u32 entries)
+{
+	struct rpma_cq_share *share;
+	bool reserved;
+
+	guard(mutex)(&cq->share_lock);
+	share = rpma_cq_find_share(cq, who);
+	if (share) {
+		share->users++;
+		return 0;
+	}
+	share = kzalloc(sizeof(*share), GFP_KERNEL_ACCOUNT);
+	if (!share)
+		return -ENOMEM;
+	spin_lock(&cq->lock);
+	reserved = rpma_ring_reserve(&cq->ring, entries);
+	spin_unlock(&cq->lock);
+	if (!reserved) {
+		kfree(share);
+		return -ENOSPC;
+	}
+	share->who = who;
+	share->entries = entries;
+	share->users = 1;
+	list_add(&share->node, &cq->shares);
+	return 0;
+}
+
+void rpma_cq_unreserve(struct rpma_cq *cq, const void *who)
+{
+	struct rpma_cq_share *share;
+
+	guard(mutex)(&cq->share_lock);
+	share = rpma_cq_find_share(cq, who);
+	if (--share->users)
+		return;
+	spin_lock(&cq->lock);
+	rpma_ring_unreserve(&cq->ring, share->entries);
+	spin_unlock(&cq->lock);
+	list_del(&share->node);
+	kfree(share);
+}
+
+void rpma_cq_push_or_park(struct rpma_cq *cq, struct rpma_cq_parked *parked)
+{
+	lockdep_assert_held(&cq->lock);
+	if (list_empty(&cq->parked) &&
+	    rpma_ring_push_shared(&cq->ring, &parked->completion))
+		parked->release(parked);
+	else
+		list_add_tail(&parked->node, &cq->parked);
+}
+
+/* Return: how many found room. */
+static int rpma_cq_unpark_locked(struct rpma_cq *cq)
+{
+	struct rpma_cq_parked *parked, *next;
+	int nr = 0;
+
+	list_for_each_entry_safe(parked, next, &cq->parked, node) {
+		if (!rpma_ring_push_shared(&cq->ring, &parked->completion))
+			break;
+		list_del(&parked->node);
+		parked->release(parked);
+		nr++;
+	}
+	return nr;
+}
+
+/* Nobody can read them any more. */
+static void rpma_cq_drop_parked(struct rpma_cq *cq)
+{
+	struct rpma_cq_parked *parked, *next;
+
+	list_for_each_entry_safe(parked, next, &cq->parked, node)
+		parked->release(parked);
+}
+
 /* ---- fetching and waiting ---- */
 
 /*
@@ -70,18 +171,18 @@ void rpma_cq_detach(struct rpma_cq *cq)
 static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 {
 	int most = cq->ring.entries + RPMA_CQ_MAX_SENDERS;
-	int fetched = 0;
-	int i, nr;
+	int fetched, i, nr = 0;
 
 	lockdep_assert_held(&cq->lock);
-	if (!cq->ibcq)
-		return false;
-	do {
+	fetched = rpma_cq_unpark_locked(cq);
+	while (cq->ibcq) {
 		nr = ib_poll_cq(cq->ibcq, RPMA_CQ_BATCH, cq->wc);
 		for (i = 0; i < nr; i++)
 			cq->wc[i].wr_cqe->done(cq->ibcq, &cq->wc[i]);
 		fetched += max(nr, 0);
-	} while (nr == RPMA_CQ_BATCH && fetched < most);
+		if (nr < RPMA_CQ_BATCH || fetched >= most)
+			break;
+	}
 
 	if (fetched && wq_has_sleeper(&cq->wait))
 		wake_up(&cq->wait);
@@ -187,6 +288,7 @@ static void rpma_cq_release_ref(struct kref *ref)
 	struct file *ctx_file = cq->ctx->file;
 
 	rpma_hw_off(&cq->hw);
+	rpma_cq_drop_parked(cq);
 	rpma_ring_exit(&cq->ring);
 	rpma_peer_put(cq->peer);
 	rpma_ctx_uncharge(cq->ctx, RPMA_QUOTA_CQS, 1);
@@ -258,6 +360,9 @@ static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
 	}
 	kref_init(&cq->ref);
 	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->parked);
+	INIT_LIST_HEAD(&cq->shares);
+	mutex_init(&cq->share_lock);
 	mutex_init(&cq->read_lock);
 	init_waitqueue_head(&cq->wait);
 	cq->ctx = ctx;

@@ -20,6 +20,18 @@
 #define RPMA_CQ_MAX_SENDERS RPMA_DEVICE_SPARE_CQE
 
 /**
+ * struct rpma_cq_parked - a completion of a shared RECV that finds no room
+ * @node: on cq->parked
+ * @completion: the completion
+ * @release: it was put into the ring, or nobody will ever read it
+ */
+struct rpma_cq_parked {
+	struct list_head node;
+	struct rpma_completion completion;
+	void (*release)(struct rpma_cq_parked *parked);
+};
+
+/**
  * struct rpma_cq - a completion queue
  * @ctx: whose; its file is held
  * @ref: one of its descriptor, one of each queue of a connection
@@ -29,6 +41,9 @@
  * @lock: one fetches at a time, so completions stay in order
  * @wc: where they are fetched to; under @lock
  * @ring: what the user reads; pushed to under @lock
+ * @parked: completions that wait for room in it; under @lock
+ * @shares: places kept in it for shared receive queues; under @share_lock
+ * @share_lock: one reserves at a time
  * @senders: connections whose send queues report here
  * @event_mark: the ring's tail as of the last wait
  * @read_lock: one read(2) at a time
@@ -45,6 +60,9 @@ struct rpma_cq {
 	struct ib_wc wc[RPMA_CQ_BATCH];
 
 	struct rpma_ring ring;
+	struct list_head parked;
+	struct list_head shares;
+	struct mutex share_lock; /* shares */
 	atomic_t senders;
 	u32 event_mark;
 	struct mutex read_lock; /* read(2) */
@@ -71,6 +89,28 @@ void rpma_cq_put(struct rpma_cq *cq);
  */
 int rpma_cq_attach(struct rpma_cq *cq);
 void rpma_cq_detach(struct rpma_cq *cq);
+
+/**
+ * rpma_cq_reserve - RECVs of a shared queue may complete here from now on
+ * @cq: the completion queue
+ * @who: the shared queue; several connections on it need the places once
+ * @entries: RECVs it holds
+ *
+ * Return: 0, -ENOSPC or -ENOMEM.
+ */
+int rpma_cq_reserve(struct rpma_cq *cq, const void *who, u32 entries);
+void rpma_cq_unreserve(struct rpma_cq *cq, const void *who);
+
+/**
+ * rpma_cq_push_or_park - a RECV of a shared queue has completed
+ * @cq: where
+ * @parked: with its completion
+ *
+ * Calls @parked->release, now or later, under @cq->lock or as @cq dies.
+ *
+ * Context: @cq->lock held.
+ */
+void rpma_cq_push_or_park(struct rpma_cq *cq, struct rpma_cq_parked *parked);
 
 /**
  * rpma_cq_fetch - fetch all completions that the adapter has

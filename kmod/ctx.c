@@ -38,6 +38,7 @@ static struct {
 	[RPMA_QUOTA_CQS] = { 4096, 8192 },
 	[RPMA_QUOTA_EPS] = { 64, 256 },
 	[RPMA_QUOTA_CONNS] = { 2048, 4096 },
+	[RPMA_QUOTA_SRQS] = { 256, 1024 },
 	[RPMA_QUOTA_PINNED] = { 64UL << 20, 64UL << 20, 20 },
 };
 
@@ -51,6 +52,8 @@ module_param_named(max_eps, rpma_limits[RPMA_QUOTA_EPS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_eps, "endpoints per open file");
 module_param_named(max_conns, rpma_limits[RPMA_QUOTA_CONNS].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_conns, "connections per open file");
+module_param_named(max_srqs, rpma_limits[RPMA_QUOTA_SRQS].ctx, ulong, 0644);
+MODULE_PARM_DESC(max_srqs, "shared receive queues per open file");
 module_param_named(max_pinned_mib, rpma_limits[RPMA_QUOTA_PINNED].ctx, ulong, 0644);
 MODULE_PARM_DESC(max_pinned_mib, "MiB in memory regions per open file");
 
@@ -64,6 +67,8 @@ module_param_named(max_user_eps, rpma_limits[RPMA_QUOTA_EPS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_eps, "endpoints per user");
 module_param_named(max_user_conns, rpma_limits[RPMA_QUOTA_CONNS].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_conns, "connections per user");
+module_param_named(max_user_srqs, rpma_limits[RPMA_QUOTA_SRQS].user, ulong, 0644);
+MODULE_PARM_DESC(max_user_srqs, "shared receive queues per user");
 module_param_named(max_user_pinned_mib, rpma_limits[RPMA_QUOTA_PINNED].user, ulong, 0644);
 MODULE_PARM_DESC(max_user_pinned_mib, "MiB in memory regions per user");
 
@@ -162,21 +167,28 @@ int rpma_ctx_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/*
- * Every child descriptor holds this file, so only ids are left, and the only
- * users among them are peers used by regions: regions first.
- */
-int rpma_ctx_release(struct inode *inode, struct file *file)
+static void rpma_ctx_destroy_all(struct rpma_ctx *ctx, bool is_used)
 {
-	struct rpma_ctx *ctx = file->private_data;
 	struct rpma_object *obj;
 	unsigned long id;
 
 	xa_for_each(&ctx->objects, id, obj)
-		if (obj->ops->may_force)
-			rpma_object_destroy(ctx, id, true);
-	xa_for_each(&ctx->objects, id, obj)
-		WARN_ON(rpma_object_destroy(ctx, id, false));
+		if (obj->ops->is_used == is_used)
+			WARN_ON(rpma_object_destroy(ctx, id,
+						    obj->ops->may_force));
+}
+
+/*
+ * Every child descriptor holds this file, so only ids are left: regions, which
+ * the RECVs of shared queues may use, these queues, and last the peers that
+ * both of them use.
+ */
+int rpma_ctx_release(struct inode *inode, struct file *file)
+{
+	struct rpma_ctx *ctx = file->private_data;
+
+	rpma_ctx_destroy_all(ctx, false);
+	rpma_ctx_destroy_all(ctx, true);
 	xa_destroy(&ctx->objects);
 	rpma_user_put(ctx->user);
 	kfree(ctx);

@@ -15,11 +15,13 @@
  *   WHO FREES IT                            WHO KEEPS IT ALIVE
  *
  *   fd /dev/rpma -- ctx -+- peer (id)       ep, conn, cq      --file--> ctx
- *                        `- mr   (id)       mr, cq, ep, conn  --users-> peer
+ *                        +- mr   (id)       mr, cq, ep, conn  --users-> peer
+ *                        `- srq  (id)       srq               --users-> peer
  *   fd ep -- ep -- backlog: conn, conn...   peer              --kref--> device
  *   fd conn -- conn -- qp -- wr[]           conn (send, recv) --kref--> cq
  *   fd cq -- cq  (with its conns: kref)     wr in flight      --users-> mr
- *   ib_client -- device
+ *   ib_client -- device                     conn, and a message that waits
+ *                                           for room in a cq  --users-> srq
  *
  * Left is a forest: one parent each; cq, the one shared child, has the kref.
  * Right has no cycle. The device removes hardware under everybody (revoke);
@@ -31,7 +33,7 @@
  *   cm.mutex (one caller at a time in rdma_cm; held while a conn is revoked)
  *   rdma_cm's handler mutex
  *   ep.lock, cm.lock (spin)
- *   qp.lock (spin: posting)
+ *   qp.lock, srq.lock (spin: posting)
  *   cq.lock (spin: fetching completions; runs their done functions)
  *
  * device.lock (spin) guards only the lists of hardware and the table's lock
@@ -50,6 +52,7 @@ enum rpma_quota {
 	RPMA_QUOTA_CQS,
 	RPMA_QUOTA_EPS,
 	RPMA_QUOTA_CONNS,
+	RPMA_QUOTA_SRQS,
 	RPMA_QUOTA_PINNED,
 	RPMA_QUOTA_NR,
 };
@@ -72,12 +75,15 @@ struct rpma_ctx {
  * struct rpma_object_ops - one kind of object that has an id
  * @revoke: give back what belongs to the device; may sleep; idempotent
  * @free: the last reference is gone and @revoke was called; may not sleep
+ *	where a reference is put under spinlocks
  * @may_force: destroy also while others use it
+ * @is_used: by objects of other kinds; destroyed after them
  */
 struct rpma_object_ops {
 	void (*revoke)(struct rpma_object *obj);
 	void (*free)(struct rpma_object *obj);
 	bool may_force;
+	bool is_used;
 };
 
 /**

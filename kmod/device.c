@@ -359,6 +359,7 @@ static void rpma_device_describe(const struct rpma_device *dev,
 	cmd->out_max_sq_size = attrs->max_qp_wr - 1;
 	cmd->out_max_rq_size = attrs->max_qp_wr;
 	cmd->out_max_cqe = attrs->max_cqe - RPMA_DEVICE_SPARE_CQE;
+	cmd->out_max_srq_size = max(attrs->max_srq_wr, 0);
 	cmd->out_max_read_depth = attrs->max_qp_init_rd_atom;
 	cmd->out_max_msg_size = dev->max_msg_size;
 	cmd->out_node_guid = be64_to_cpu(dev->ibdev->node_guid);
@@ -389,7 +390,7 @@ int rpma_device_query_ioctl(struct rpma_ucmd *ucmd)
 	struct rpma_ioc_device_query *cmd = ucmd->cmd;
 	int ret;
 
-	if (cmd->flags)
+	if (cmd->flags || cmd->__reserved)
 		return -EOPNOTSUPP;
 	ret = rpma_device_find(cmd);
 	return ret ?: rpma_ucmd_respond(ucmd);

@@ -14,12 +14,14 @@
 
 /*
  * Who holds hardware. The order is that of removal: listeners stop first,
- * queue pairs die before their queues, regions before the protection domain.
+ * queue pairs die before the queues they use, regions before the protection
+ * domain.
  */
 enum rpma_hw_kind {
 	RPMA_HW_EP,
 	RPMA_HW_CONN,
 	RPMA_HW_CQ,
+	RPMA_HW_SRQ,
 	RPMA_HW_MR,
 	RPMA_HW_PEER,
 	RPMA_HW_NR,

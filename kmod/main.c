@@ -14,7 +14,7 @@ static int rpma_query_ioctl(struct rpma_ucmd *ucmd)
 {
 	struct rpma_ioc_query *cmd = ucmd->cmd;
 
-	if (cmd->flags)
+	if (cmd->flags || cmd->__reserved)
 		return -EOPNOTSUPP;
 	cmd->out_abi_revision = RPMA_ABI_REVISION;
 	cmd->out_nr_devices = rpma_device_count();
@@ -29,6 +29,7 @@ static int rpma_query_ioctl(struct rpma_ucmd *ucmd)
 	cmd->out_max_pinned_bytes = rpma_quota_limit(RPMA_QUOTA_PINNED, false);
 	cmd->out_max_user_pinned_bytes =
 		rpma_quota_limit(RPMA_QUOTA_PINNED, true);
+	cmd->out_max_srqs = rpma_quota_limit(RPMA_QUOTA_SRQS, false);
 	cmd->out_ops = rpma_wr_ops();
 	memset(cmd->out_module_version, 0, sizeof(cmd->out_module_version));
 	strscpy(cmd->out_module_version, RPMA_VERSION,
@@ -107,6 +108,10 @@ static const struct rpma_ioctl_op rpma_ioctls[] = {
 		      rpma_ioc_conn_query, out_private_data),
 	RPMA_IOCTL_OP(RPMA_IOC_CONN_MODIFY, rpma_conn_modify_ioctl,
 		      rpma_ioc_conn_modify, peer_timeout_ms),
+	RPMA_IOCTL_OP(RPMA_IOC_SRQ_CREATE, rpma_srq_create_ioctl,
+		      rpma_ioc_srq_create, __reserved),
+	RPMA_IOCTL_OP(RPMA_IOC_SRQ_POST, rpma_srq_post_ioctl,
+		      rpma_ioc_srq_post, __reserved),
 };
 
 static long rpma_fops_ioctl(struct file *file, unsigned int number,

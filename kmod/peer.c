@@ -33,6 +33,7 @@ static void rpma_peer_free(struct rpma_object *obj)
 static const struct rpma_object_ops rpma_peer_ops = {
 	.revoke = rpma_peer_revoke,
 	.free = rpma_peer_free,
+	.is_used = true,
 };
 
 struct rpma_peer *rpma_peer_get(struct rpma_ctx *ctx, u32 id)

@@ -34,7 +34,7 @@ static void rpma_qp_send_done(struct ib_cq *ibcq, struct ib_wc *wc)
 
 	/* Those before it had no signal and did not fail. */
 	rpma_queue_complete_until(sq, wr->pos, RPMA_STATUS_SUCCESS);
-	rpma_queue_answer(sq, wr, wc->status, &completion);
+	rpma_wr_answer(wr, wc->status, sq->qp_num, &completion);
 	completion.vendor_err = wc->status ? wc->vendor_err : 0;
 	rpma_queue_complete(sq, &completion);
 }
@@ -44,18 +44,7 @@ static void rpma_qp_recv_done(struct ib_cq *ibcq, struct ib_wc *wc)
 	struct rpma_wr *wr = container_of(wc->wr_cqe, struct rpma_wr, cqe);
 	struct rpma_completion completion;
 
-	rpma_queue_answer(wr->queue, wr, wc->status, &completion);
-	if (wc->status != IB_WC_SUCCESS) {
-		completion.vendor_err = wc->vendor_err;
-	} else {
-		completion.len = wc->byte_len;
-		if (wc->wc_flags & IB_WC_WITH_IMM) {
-			completion.flags |= RPMA_COMPLETION_F_IMM;
-			completion.imm_data = (__force u32)wc->ex.imm_data;
-		}
-		if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
-			completion.flags |= RPMA_COMPLETION_F_RDMA;
-	}
+	rpma_wr_answer_recv(wr, wc, wr->queue->qp_num, &completion);
 	rpma_queue_complete(wr->queue, &completion);
 }
 
@@ -114,22 +103,42 @@ static int rpma_qp_init_sq(struct rpma_qp *qp,
 	return rpma_queue_init(&qp->sq, cq, queues->sq_size, rpma_qp_send_done);
 }
 
+/* Put in rpma_qp_exit(). */
+static int rpma_qp_init_srq(struct rpma_qp *qp,
+			    const struct rpma_conn_queues *queues)
+{
+	if (!queues->srq)
+		return 0;
+	if (queues->rq_size)
+		return -EINVAL;
+	qp->srq = rpma_srq_get(qp->env.ctx, queues->srq);
+	if (!qp->srq)
+		return -ENOENT;
+	return qp->srq->peer == qp->env.peer ? 0 : -EXDEV;
+}
+
 static int rpma_qp_init_rq(struct rpma_qp *qp,
 			   const struct rpma_conn_queues *queues)
 {
+	u32 size = qp->srq ? qp->srq->size : queues->rq_size;
 	int fd = queues->recv_cq_fd == -1 ? queues->send_cq_fd :
 					    queues->recv_cq_fd;
-	struct rpma_cq *cq = rpma_qp_get_cq(qp, fd, queues->rq_size);
+	struct rpma_cq *cq = rpma_qp_get_cq(qp, fd, size);
+	int ret;
 
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	/* One for both: RECVs must not leave the sends without a place. */
-	if (cq == qp->sq.cq &&
-	    queues->rq_size + queues->sq_size > cq->ring.entries) {
+	if (cq == qp->sq.cq && size + queues->sq_size > cq->ring.entries) {
 		rpma_cq_put(cq);
 		return -ENOSPC;
 	}
-	return rpma_queue_init(&qp->rq, cq, queues->rq_size, rpma_qp_recv_done);
+	ret = rpma_queue_init(&qp->rq, cq, queues->rq_size, rpma_qp_recv_done);
+	if (!ret && qp->srq) {
+		ret = rpma_cq_reserve(cq, qp->srq, size);
+		qp->reserved = !ret;
+	}
+	return ret;
 }
 
 int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
@@ -141,11 +150,10 @@ int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
 	spin_lock_init(&qp->lock);
 	qp->env.ctx = ctx;
 	qp->env.peer = peer;
-	if (queues->__reserved)
-		return -EOPNOTSUPP;
 	if (!queues->sq_size || queues->sq_size > max || queues->rq_size > max)
 		return -EINVAL;
 	ret = rpma_qp_init_sq(qp, queues);
+	ret = ret ?: rpma_qp_init_srq(qp, queues);
 	return ret ?: rpma_qp_init_rq(qp, queues);
 }
 
@@ -153,6 +161,12 @@ void rpma_qp_exit(struct rpma_qp *qp)
 {
 	if (qp->sq.cq)
 		rpma_cq_detach(qp->sq.cq);
+	if (qp->reserved)
+		rpma_cq_unreserve(qp->rq.cq, qp->srq);
+	if (qp->srq) {
+		rpma_srq_detach(qp->srq, qp->srq_key);
+		rpma_srq_put(qp->srq);
+	}
 	rpma_queue_exit(&qp->sq);
 	rpma_queue_exit(&qp->rq);
 }
@@ -185,12 +199,13 @@ int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr)
 	*attr = (struct ib_qp_init_attr) {
 		.send_cq = qp->sq.cq->ibcq,
 		.recv_cq = qp->rq.cq->ibcq,
+		.srq = qp->srq ? qp->srq->ibsrq : NULL,
 		.cap = {
 			/* One more for the marker. */
 			.max_send_wr = qp->sq.size + 1,
-			.max_recv_wr = max(qp->rq.size, 1U),
+			.max_recv_wr = qp->srq ? 0 : max(qp->rq.size, 1U),
 			.max_send_sge = 1,
-			.max_recv_sge = 1,
+			.max_recv_sge = qp->srq ? 0 : 1,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -198,13 +213,22 @@ int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr)
 	return 0;
 }
 
-void rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp)
+int rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp)
 {
+	int ret;
+
+	if (qp->srq) {
+		ret = rpma_srq_attach(qp->srq, ibqp);
+		if (ret)
+			return ret;
+		qp->srq_key = ibqp;
+	}
 	spin_lock(&qp->lock);
 	qp->ibqp = ibqp;
 	qp->sq.qp_num = ibqp->qp_num;
 	qp->rq.qp_num = ibqp->qp_num;
 	spin_unlock(&qp->lock);
+	return 0;
 }
 
 void rpma_qp_start(struct rpma_qp *qp)

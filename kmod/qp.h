@@ -5,7 +5,7 @@
 
 #include <linux/spinlock.h>
 
-#include "queue.h"
+#include "srq.h"
 
 /**
  * struct rpma_qp - a queue pair, embedded in its connection
@@ -15,7 +15,10 @@
  * @stopped: nothing is posted any more; under @lock
  * @sending: the send queue takes requests; set once, under @lock
  * @sq: the send queue
- * @rq: the receive queue
+ * @rq: the receive queue; without slots if messages arrive in @srq
+ * @srq: shared receive queue, referenced, or NULL
+ * @srq_key: what @srq knows the queue pair by, or NULL
+ * @reserved: places in the receive completion queue are kept for @srq
  * @unsignaled: requests at the end of the send queue without a signal
  * @signal_every: so many at most
  * @marker: a WRITE of no bytes that brings the signal for those
@@ -32,6 +35,9 @@ struct rpma_qp {
 	bool sending;
 	struct rpma_queue sq;
 	struct rpma_queue rq;
+	struct rpma_srq *srq;
+	const struct ib_qp *srq_key;
+	bool reserved;
 	u32 unsignaled;
 	u32 signal_every;
 	struct rpma_wr marker;
@@ -64,8 +70,8 @@ void rpma_qp_exit(struct rpma_qp *qp);
  */
 int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr);
 
-/* The queue pair exists: RECVs may be posted. */
-void rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp);
+/* The queue pair exists: RECVs may be posted. Return: 0 or -ENOMEM. */
+int rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp);
 
 /* The connection is up: everything may be posted. */
 void rpma_qp_start(struct rpma_qp *qp);

@@ -76,19 +76,6 @@ void rpma_queue_rewind(struct rpma_queue *q, u64 pos)
 
 /* ---- completion ---- */
 
-void rpma_queue_answer(const struct rpma_queue *q, const struct rpma_wr *wr,
-		       u32 status, struct rpma_completion *completion)
-{
-	*completion = (struct rpma_completion) {
-		.context = wr->context,
-		.len = status == RPMA_STATUS_SUCCESS ? wr->len : 0,
-		.status = status,
-		.op = wr->op,
-		.method = wr->method,
-		.qp_num = q->qp_num,
-	};
-}
-
 void rpma_queue_complete(struct rpma_queue *q,
 			 const struct rpma_completion *completion)
 {
@@ -109,8 +96,8 @@ void rpma_queue_complete_until(struct rpma_queue *q, u64 pos, u32 status)
 	struct rpma_completion completion;
 
 	while (q->head != pos) {
-		rpma_queue_answer(q, rpma_queue_slot(q, q->head), status,
-				  &completion);
+		rpma_wr_answer(rpma_queue_slot(q, q->head), status, q->qp_num,
+			       &completion);
 		rpma_queue_complete(q, &completion);
 	}
 }

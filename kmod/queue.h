@@ -78,10 +78,6 @@ int rpma_queue_push(struct rpma_queue *q, const struct rpma_request *req,
  */
 void rpma_queue_rewind(struct rpma_queue *q, u64 pos);
 
-/* The answer to a request that ended with this status. */
-void rpma_queue_answer(const struct rpma_queue *q, const struct rpma_wr *wr,
-		       u32 status, struct rpma_completion *completion);
-
 /**
  * rpma_queue_complete - the oldest request in flight has completed
  * @q: the queue

@@ -93,6 +93,42 @@ void rpma_ring_push(struct rpma_ring *ring,
 	atomic_dec(&ring->held);
 }
 
+bool rpma_ring_reserve(struct rpma_ring *ring, u32 nr)
+{
+	u32 held;
+
+	if (nr > ring->entries)
+		return false;
+	/* ORDER: take them, then look at the tail, as _hold() does. */
+	held = atomic_add_return(nr, &ring->held);
+	if (held + rpma_ring_unread(ring) > ring->entries) {
+		atomic_sub(nr, &ring->held);
+		return false;
+	}
+	ring->reserved += nr;
+	return true;
+}
+
+void rpma_ring_unreserve(struct rpma_ring *ring, u32 nr)
+{
+	ring->reserved -= nr;
+	atomic_sub(nr, &ring->held);
+}
+
+bool rpma_ring_push_shared(struct rpma_ring *ring,
+			   const struct rpma_completion *completion)
+{
+	/* ORDER: take a place, then look at the tail, as _hold() does. */
+	u32 held = atomic_inc_return(&ring->held) - ring->reserved;
+
+	if (held + rpma_ring_unread(ring) > ring->entries) {
+		atomic_dec(&ring->held);
+		return false;
+	}
+	rpma_ring_push(ring, completion);
+	return true;
+}
+
 ssize_t rpma_ring_read(struct rpma_ring *ring, char __user *buf, u32 want)
 {
 	u32 tail;

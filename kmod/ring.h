@@ -18,11 +18,17 @@
  * @user_head: the page where the user says what it has read; not trusted
  * @head: the last value there that made sense
  * @held: places promised to requests that have not completed
+ * @reserved: of these, places kept for RECVs of shared queues; changes, and is
+ *	looked at, by one at a time
  *
  * Nothing is ever dropped, because a request takes a place before it is
  * posted and keeps it until its completion was read, or was silent:
  *
  *   held (in flight) + unread (tail - head) <= entries
+ *
+ * Where a RECV of a shared queue will complete is not known when it is posted.
+ * Every ring that it may be keeps places, which bounds what the adapter's queue
+ * must hold, and rpma_ring_push_shared() takes any place that is free.
  */
 struct rpma_ring {
 	u32 entries;
@@ -33,6 +39,7 @@ struct rpma_ring {
 	u32 *user_head;
 	u32 head;
 	atomic_t held;
+	u32 reserved;
 };
 
 /* Return: 0 or -ENOMEM; also then rpma_ring_exit() must follow. */
@@ -65,6 +72,30 @@ void rpma_ring_unhold(struct rpma_ring *ring);
  */
 void rpma_ring_push(struct rpma_ring *ring,
 		    const struct rpma_completion *completion);
+
+/**
+ * rpma_ring_reserve - keep places for RECVs of a shared queue
+ * @ring: where they may complete
+ * @nr: how many places
+ *
+ * Context: where rpma_ring_push() is.
+ *
+ * Return: false if so many are not free now.
+ */
+bool rpma_ring_reserve(struct rpma_ring *ring, u32 nr);
+void rpma_ring_unreserve(struct rpma_ring *ring, u32 nr);
+
+/**
+ * rpma_ring_push_shared - put in the completion of a RECV of a shared queue
+ * @ring: where places are reserved
+ * @completion: the completion
+ *
+ * Context: where rpma_ring_push() is.
+ *
+ * Return: false if every place not held by others is unread.
+ */
+bool rpma_ring_push_shared(struct rpma_ring *ring,
+			   const struct rpma_completion *completion);
 
 /**
  * rpma_ring_read - take completions for read(2)

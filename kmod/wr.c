@@ -292,3 +292,33 @@ void rpma_wr_put(struct rpma_wr *wr)
 		rpma_mr_put(wr->mr);
 	wr->mr = NULL;
 }
+
+void rpma_wr_answer(const struct rpma_wr *wr, u32 status, u32 qp_num,
+		    struct rpma_completion *completion)
+{
+	*completion = (struct rpma_completion) {
+		.context = wr->context,
+		.len = status == RPMA_STATUS_SUCCESS ? wr->len : 0,
+		.status = status,
+		.op = wr->op,
+		.method = wr->method,
+		.qp_num = qp_num,
+	};
+}
+
+void rpma_wr_answer_recv(const struct rpma_wr *wr, const struct ib_wc *wc,
+			 u32 qp_num, struct rpma_completion *completion)
+{
+	rpma_wr_answer(wr, wc->status, qp_num, completion);
+	if (wc->status != IB_WC_SUCCESS) {
+		completion->vendor_err = wc->vendor_err;
+		return;
+	}
+	completion->len = wc->byte_len;
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		completion->flags |= RPMA_COMPLETION_F_IMM;
+		completion->imm_data = (__force u32)wc->ex.imm_data;
+	}
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		completion->flags |= RPMA_COMPLETION_F_RDMA;
+}

@@ -13,8 +13,8 @@ struct rpma_queue;
 /**
  * struct rpma_wr - a slot for one work request
  * @cqe: how its completion is found
- * @queue: whose slot; unused in a marker
- * @pos: how many were posted to this queue before it
+ * @queue: whose slot; unused in a marker and in a shared receive queue
+ * @pos: how many were posted to this queue before it; likewise
  * @context: the user's
  * @len: bytes asked for
  * @mr: its region, referenced while in flight, or NULL
@@ -96,6 +96,26 @@ void rpma_wr_put(struct rpma_wr *wr);
  */
 int rpma_requests_copy(struct rpma_request *reqs, u32 nr,
 		       const void __user *from, u32 size);
+
+/**
+ * rpma_wr_answer - the answer to a request that ended with this status
+ * @wr: the request
+ * @status: enum rpma_status
+ * @qp_num: of its queue pair
+ * @completion: filled in
+ */
+void rpma_wr_answer(const struct rpma_wr *wr, u32 status, u32 qp_num,
+		    struct rpma_completion *completion);
+
+/**
+ * rpma_wr_answer_recv - the answer to a RECV, from the adapter's
+ * @wr: the RECV
+ * @wc: the adapter's
+ * @qp_num: of the queue pair that the message came by
+ * @completion: filled in
+ */
+void rpma_wr_answer_recv(const struct rpma_wr *wr, const struct ib_wc *wc,
+			 u32 qp_num, struct rpma_completion *completion);
 
 /* Bit (1 << RPMA_OP_x) for each op that can be built. */
 u64 rpma_wr_ops(void);

@@ -236,8 +236,10 @@ TEST_F(cm, creation_checks_its_fields)
 	addr_set(cmd.addr, "198.51.100.1", 7000);
 	EXPECT_ERRNO(ENETUNREACH, _ioc_conn_create(self->p.fd, &cmd));
 	addr_set(cmd.addr, self->p.opts.addr, 7000);
-	cmd.queues.__reserved = 1;
-	EXPECT_ERRNO(EOPNOTSUPP, _ioc_conn_create(self->p.fd, &cmd));
+	cmd.queues.srq = 0xbad;
+	EXPECT_ERRNO(EINVAL, _ioc_conn_create(self->p.fd, &cmd));
+	cmd.queues.rq_size = 0;
+	EXPECT_ERRNO(ENOENT, _ioc_conn_create(self->p.fd, &cmd));
 }
 
 TEST_F(cm, handshake_without_an_answer_can_be_closed)

@@ -372,9 +372,16 @@ TEST_F_TIMEOUT(removal, leaves_nothing_but_close, 2 * WAIT_SECONDS)
 {
 	struct pair *p = &self->p;
 	struct rpma_request r = req_flush(1, SIGNALED, &p->server.mem, 0, 8);
+	struct rpma_request recv = req_recv(2, &p->server.mem, 0, 8);
 	struct rpma_ioc_conn_create create = { .peer = p->peer };
+	__u32 srq;
 
+	srq = ioc_srq_create(p->fd, .peer = p->peer, .entries = 4).out_srq;
+	ioc_srq_post(p->fd, srq, &recv, 1);
 	take_away(_metadata, variant->netdev);
+	ioc_err_srq_post(ENODEV, p->fd, srq, &recv, 1);
+	ioc_err_srq_create(ENODEV, p->fd, .peer = p->peer, .entries = 4);
+	ioc_destroy(p->fd, .id = srq);
 	ioc_err_post(ENODEV, p->client.conn, &r, 1);
 	ioc_err_flush(ENODEV, p->client.conn, .placement = RPMA_FLUSH_GLOBAL, .len = 8,
 		      .remote = remote_of(&p->server.mem));

@@ -115,8 +115,10 @@ TEST_F(ep, failed_take_leaves_the_connection_waiting)
 	EXPECT_ERRNO(EBADF, take(&self->p, q));
 	q = good, q.recv_cq_fd = -2;
 	EXPECT_ERRNO(EBADF, take(&self->p, q));
-	q = good, q.__reserved = 1;
-	EXPECT_ERRNO(EOPNOTSUPP, take(&self->p, q));
+	q = good, q.srq = 0xbad;
+	EXPECT_ERRNO(EINVAL, take(&self->p, q));
+	q = good, q.srq = 0xbad, q.rq_size = 0;
+	EXPECT_ERRNO(ENOENT, take(&self->p, q));
 	q = good, q.sq_size = 1024;
 	EXPECT_ERRNO(ENOSPC, take(&self->p, q));
 

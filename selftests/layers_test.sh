@@ -18,10 +18,11 @@ flush ioctl trace
 ctx
 device
 peer
-mr ring srq
+mr ring
 cq
 wr
 queue
+srq
 qp
 cm uring
 watch
@@ -34,6 +35,9 @@ main
 doors='
 ib_post_send qp
 ib_post_recv qp
+ib_post_srq_recv srq
+ib_create_srq srq
+ib_destroy_srq srq
 ib_create_cq cq
 ib_destroy_cq cq
 ib_poll_cq cq

@@ -26,6 +26,7 @@ static struct limit {
 	{ .name = "max_eps", .value = "4" },
 	{ .name = "max_conns", .value = "10" },
 	{ .name = "max_user_conns", .value = "15" },
+	{ .name = "max_srqs", .value = "5" },
 	{ .name = "max_pinned_mib", .value = "4" },
 	{ .name = "max_user_pinned_mib", .value = "6" },
 };
@@ -100,6 +101,7 @@ TEST_F(limits, are_those_of_the_module_parameters)
 	EXPECT_EQ(4, self->q.out_max_eps);
 	EXPECT_EQ(10, self->q.out_max_conns);
 	EXPECT_EQ(15, self->q.out_max_user_conns);
+	EXPECT_EQ(5, self->q.out_max_srqs);
 	EXPECT_EQ(4 * MIB, self->q.out_max_pinned_bytes);
 	EXPECT_EQ(6 * MIB, self->q.out_max_user_pinned_bytes);
 }
@@ -114,6 +116,18 @@ TEST_F(limits, peers_per_file)
 	ioc_destroy(self->fd, .id = self->peer);
 	ASSERT_EQ(0, _ioc_peer_create(self->fd, &cmd));
 	EXPECT_ERRNO(EDQUOT, _ioc_peer_create(self->fd, &cmd));
+}
+
+TEST_F(limits, shared_receive_queues_per_file)
+{
+	struct rpma_ioc_srq_create cmd = { .peer = self->peer, .entries = 1 };
+
+	for (__u32 n = 0; n < self->q.out_max_srqs; n++)
+		ASSERT_EQ(0, _ioc_srq_create(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_srq_create(self->fd, &cmd));
+	ioc_destroy(self->fd, .id = cmd.out_srq);
+	ASSERT_EQ(0, _ioc_srq_create(self->fd, &cmd));
+	EXPECT_ERRNO(EDQUOT, _ioc_srq_create(self->fd, &cmd));
 }
 
 TEST_F(limits, regions_per_file)

@@ -26,6 +26,7 @@ struct side {
 	int cq;
 	int rcq;
 	int conn;
+	__u32 srq;	/* instead of a receive queue */
 	struct region mem;
 };
 
@@ -88,8 +89,9 @@ static inline struct rpma_conn_queues side_queues(const struct side *side,
 		.send_cq_fd = side->cq,
 		.recv_cq_fd = side->rcq,
 		.sq_size = opts->sq_size,
-		.rq_size = opts->rq_size,
+		.rq_size = side->srq ? 0 : opts->rq_size,
 		.peer_timeout_ms = opts->peer_timeout_ms,
+		.srq = side->srq,
 	};
 }
 
@@ -120,6 +122,7 @@ static inline void side_init(struct __test_metadata *_metadata, struct pair *p,
 			     struct side *side)
 {
 	side->conn = -1;
+	side->srq = 0;
 	side->cq = cq_new(_metadata, p->fd, p->peer, p->opts.cq_entries);
 	side->rcq = -1;
 	if (p->opts.recv_cq)

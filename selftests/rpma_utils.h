@@ -95,6 +95,7 @@ RPMA_IOC_WRAPPER(conn_reject, conn_handshake, RPMA_IOC_CONN_REJECT)
 RPMA_IOC_WRAPPER(conn_disconnect, conn_disconnect, RPMA_IOC_CONN_DISCONNECT)
 RPMA_IOC_WRAPPER(conn_query, conn_query, RPMA_IOC_CONN_QUERY)
 RPMA_IOC_WRAPPER(conn_modify, conn_modify, RPMA_IOC_CONN_MODIFY)
+RPMA_IOC_WRAPPER(srq_create, srq_create, RPMA_IOC_SRQ_CREATE)
 RPMA_IOC_WRAPPER(flush, flush, RPMA_IOC_FLUSH)
 
 #define ioc_query(fd, ...) __ioc_ok(query, query, fd, ##__VA_ARGS__)
@@ -140,6 +141,9 @@ RPMA_IOC_WRAPPER(flush, flush, RPMA_IOC_FLUSH)
 #define ioc_conn_modify(fd, ...) __ioc_ok(conn_modify, conn_modify, fd, ##__VA_ARGS__)
 #define ioc_err_conn_modify(err, fd, ...) \
 	__ioc_err(err, conn_modify, conn_modify, fd, ##__VA_ARGS__)
+#define ioc_srq_create(fd, ...) __ioc_ok(srq_create, srq_create, fd, ##__VA_ARGS__)
+#define ioc_err_srq_create(err, fd, ...) \
+	__ioc_err(err, srq_create, srq_create, fd, ##__VA_ARGS__)
 #define ioc_flush(conn, ...) __ioc_ok(flush, flush, conn, ##__VA_ARGS__)
 #define ioc_err_flush(err, conn, ...) __ioc_err(err, flush, flush, conn, ##__VA_ARGS__)
 
@@ -162,6 +166,25 @@ static inline int _ioc_post_flags(int conn, const struct rpma_request *requests,
 	ASSERT_EQ((int)(nr), _ioc_post(conn, requests, nr))		\
 		TH_LOG("post: %s", strerror(errno))
 #define ioc_err_post(err, conn, requests, nr) EXPECT_ERRNO(err, _ioc_post(conn, requests, nr))
+
+static inline int _ioc_srq_post(int fd, __u32 srq, const struct rpma_request *requests, __u32 nr)
+{
+	struct rpma_ioc_srq_post cmd = {
+		.size = sizeof(cmd),
+		.requests = (uintptr_t)requests,
+		.nr = nr,
+		.request_size = sizeof(*requests),
+		.srq = srq,
+	};
+
+	return ioctl(fd, RPMA_IOC_SRQ_POST, &cmd);
+}
+
+#define ioc_srq_post(fd, srq, requests, nr)				\
+	ASSERT_EQ((int)(nr), _ioc_srq_post(fd, srq, requests, nr))	\
+		TH_LOG("srq_post: %s", strerror(errno))
+#define ioc_err_srq_post(err, fd, srq, requests, nr) \
+	EXPECT_ERRNO(err, _ioc_srq_post(fd, srq, requests, nr))
 
 #define _ioc_cq_poll(cq) ioctl(cq, RPMA_IOC_CQ_POLL, 0)
 #define _ioc_cq_wait(cq) ioctl(cq, RPMA_IOC_CQ_WAIT, 0)

@@ -33,8 +33,8 @@ static const struct cmd {
 	__u32 size;	/* as first published */
 	__u32 known;	/* to this kernel */
 } cmds[] = {
-	CMD(ON_CTX, RPMA_IOC_QUERY, rpma_ioc_query),
-	CMD(ON_CTX, RPMA_IOC_DEVICE_QUERY, rpma_ioc_device_query),
+	CMD_GROWN(ON_CTX, RPMA_IOC_QUERY, rpma_ioc_query, out_module_version),
+	CMD_GROWN(ON_CTX, RPMA_IOC_DEVICE_QUERY, rpma_ioc_device_query, out_name),
 	CMD(ON_CTX, RPMA_IOC_DEVICE_RESOLVE, rpma_ioc_device_resolve),
 	CMD(ON_CTX, RPMA_IOC_DESTROY, rpma_ioc_destroy),
 	CMD(ON_CTX, RPMA_IOC_PEER_CREATE, rpma_ioc_peer_create),
@@ -49,6 +49,8 @@ static const struct cmd {
 	CMD(ON_CTX, RPMA_IOC_CONN_DISCONNECT, rpma_ioc_conn_disconnect),
 	CMD_GROWN(ON_CTX, RPMA_IOC_CONN_QUERY, rpma_ioc_conn_query, out_private_data),
 	CMD_GROWN(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, peer_timeout_ms),
+	CMD(ON_CTX, RPMA_IOC_SRQ_CREATE, rpma_ioc_srq_create),
+	CMD(ON_CTX, RPMA_IOC_SRQ_POST, rpma_ioc_srq_post),
 	CMD(ON_CONN, RPMA_IOC_POST, rpma_ioc_post),
 	CMD(ON_CONN, RPMA_IOC_FLUSH, rpma_ioc_flush),
 };
@@ -68,7 +70,9 @@ static const struct field {
 	__u32 offset;
 } fields[] = {
 	FIELD(ON_CTX, RPMA_IOC_QUERY, rpma_ioc_query, flags),
+	FIELD(ON_CTX, RPMA_IOC_QUERY, rpma_ioc_query, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_DEVICE_QUERY, rpma_ioc_device_query, flags),
+	FIELD(ON_CTX, RPMA_IOC_DEVICE_QUERY, rpma_ioc_device_query, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_DEVICE_RESOLVE, rpma_ioc_device_resolve, flags),
 	FIELD(ON_CTX, RPMA_IOC_DESTROY, rpma_ioc_destroy, flags),
 	FIELD(ON_CTX, RPMA_IOC_DESTROY, rpma_ioc_destroy, __reserved),
@@ -92,6 +96,10 @@ static const struct field {
 	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, flags),
 	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_CONN_MODIFY, rpma_ioc_conn_modify, mask),
+	FIELD(ON_CTX, RPMA_IOC_SRQ_CREATE, rpma_ioc_srq_create, flags),
+	FIELD(ON_CTX, RPMA_IOC_SRQ_CREATE, rpma_ioc_srq_create, __reserved),
+	FIELD(ON_CTX, RPMA_IOC_SRQ_POST, rpma_ioc_srq_post, flags),
+	FIELD(ON_CTX, RPMA_IOC_SRQ_POST, rpma_ioc_srq_post, __reserved),
 	FIELD(ON_CONN, RPMA_IOC_POST, rpma_ioc_post, flags),
 	FIELD(ON_CONN, RPMA_IOC_FLUSH, rpma_ioc_flush, flags),
 	FIELD(ON_CONN, RPMA_IOC_FLUSH, rpma_ioc_flush, post_flags),
@@ -444,8 +452,8 @@ TEST_F(uapi, commands_work_from_32_bit_callers)
 }
 
 /* Sizes and offsets are the same for every ABI: no holes, nothing implicit. */
-_Static_assert(sizeof(struct rpma_ioc_query) == 104, "query");
-_Static_assert(sizeof(struct rpma_ioc_device_query) == 120, "device_query");
+_Static_assert(sizeof(struct rpma_ioc_query) == 112, "query");
+_Static_assert(sizeof(struct rpma_ioc_device_query) == 128, "device_query");
 _Static_assert(sizeof(struct rpma_ioc_device_resolve) == 80, "device_resolve");
 _Static_assert(sizeof(struct rpma_ioc_destroy) == 16, "destroy");
 _Static_assert(sizeof(struct rpma_ioc_peer_create) == 24, "peer_create");
@@ -459,6 +467,8 @@ _Static_assert(sizeof(struct rpma_ioc_conn_handshake) == 272, "handshake");
 _Static_assert(sizeof(struct rpma_ioc_conn_disconnect) == 16, "disconnect");
 _Static_assert(sizeof(struct rpma_ioc_conn_query) == 320, "conn_query");
 _Static_assert(sizeof(struct rpma_ioc_conn_modify) == 32, "conn_modify");
+_Static_assert(sizeof(struct rpma_ioc_srq_create) == 24, "srq_create");
+_Static_assert(sizeof(struct rpma_ioc_srq_post) == 32, "srq_post");
 _Static_assert(sizeof(struct rpma_request) == 88, "request");
 _Static_assert(sizeof(struct rpma_ioc_post) == 24, "post");
 _Static_assert(sizeof(struct rpma_ioc_flush) == 64, "flush");

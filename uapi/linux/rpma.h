@@ -17,7 +17,8 @@
  *
  * Objects. What one can wait on is a file descriptor: endpoints, connections
  * and completion queues. What one only names is a 32-bit id, valid on the
- * /dev/rpma file it was made with: peers and memory regions. An id is never 0.
+ * /dev/rpma file it was made with: peers, memory regions and shared receive
+ * queues. An id is never 0.
  * Every descriptor handed out is close-on-exec and keeps the /dev/rpma file
  * it came from alive. Whoever holds a descriptor may use it.
  *
@@ -81,6 +82,8 @@ enum {
 	RPMA_CMD_CONN_DISCONNECT = 0x54,
 	RPMA_CMD_CONN_QUERY = 0x55,
 	RPMA_CMD_CONN_MODIFY = 0x56,
+	RPMA_CMD_SRQ_CREATE = 0x60,
+	RPMA_CMD_SRQ_POST = 0x61,
 	/* on a completion queue's descriptor */
 	RPMA_CMD_CQ_POLL = 0x80,
 	RPMA_CMD_CQ_WAIT = 0x81,
@@ -109,6 +112,8 @@ enum {
  * @out_max_user_pinned_bytes: bytes in memory regions of one user
  * @out_ops: bit (1 << RPMA_OP_x) for each request this kernel posts
  * @out_module_version: the module's version, NUL terminated
+ * @out_max_srqs: shared receive queues per /dev/rpma file
+ * @__reserved: Must be 0
  *
  * The limits are module parameters; 0 is never a limit. RLIMIT_MEMLOCK of the
  * process applies to memory regions besides.
@@ -130,6 +135,8 @@ struct rpma_ioc_query {
 	__aligned_u64 out_max_user_pinned_bytes;
 	__aligned_u64 out_ops;
 	__u8 out_module_version[32];
+	__u32 out_max_srqs;
+	__u32 __reserved;
 };
 
 #define RPMA_IOC_QUERY _IO(RPMA_IOC_TYPE, RPMA_CMD_QUERY)
@@ -193,6 +200,8 @@ enum rpma_device_flags {
  * @out_max_msg_size: largest single transfer in bytes
  * @out_node_guid: as in sysfs, host byte order
  * @out_name: the device's name ("rxe0"), NUL terminated
+ * @out_max_srq_size: largest shared receive queue; 0: it has none
+ * @__reserved: Must be 0
  *
  * Devices come and go: ENOENT says that @position is past the last one.
  */
@@ -210,6 +219,8 @@ struct rpma_ioc_device_query {
 	__aligned_u64 out_max_msg_size;
 	__aligned_u64 out_node_guid;
 	__u8 out_name[64];
+	__u32 out_max_srq_size;
+	__u32 __reserved;
 };
 
 #define RPMA_IOC_DEVICE_QUERY _IO(RPMA_IOC_TYPE, RPMA_CMD_DEVICE_QUERY)
@@ -251,7 +262,7 @@ struct rpma_ioc_device_resolve {
  * enum rpma_destroy_flags - how to destroy
  * @RPMA_DESTROY_F_FORCE: deregister a memory region even while requests use
  *	it. Its keys are dead when the call returns; requests still in flight
- *	complete with an error. EOPNOTSUPP for a peer.
+ *	complete with an error. EOPNOTSUPP for anything else.
  */
 enum rpma_destroy_flags {
 	RPMA_DESTROY_F_FORCE = 1 << 0,
@@ -261,12 +272,14 @@ enum rpma_destroy_flags {
  * struct rpma_ioc_destroy - ioctl(RPMA_IOC_DESTROY)
  * @size: sizeof(struct rpma_ioc_destroy)
  * @flags: enum rpma_destroy_flags
- * @id: a peer or a memory region
+ * @id: a peer, a memory region or a shared receive queue
  * @__reserved: Must be 0
  *
- * EBUSY: a peer still has regions, queues, endpoints or connections, or a
- * region is used by requests in flight. Objects that are descriptors are
- * destroyed by close(2).
+ * EBUSY: a peer still has regions, queues, endpoints or connections, a region
+ * is used by requests in flight, or a shared receive queue by connections or
+ * by messages for which a completion queue had no room yet. RECVs still posted
+ * to a shared receive queue are dropped without a completion. Objects that are
+ * descriptors are destroyed by close(2).
  */
 struct rpma_ioc_destroy {
 	__u32 size;
@@ -594,16 +607,19 @@ struct rpma_ioc_ep_listen {
  * @send_cq_fd: where sends, writes, reads and flushes complete
  * @recv_cq_fd: where RECVs complete; -1 is @send_cq_fd
  * @sq_size: requests in flight, 1 up to @out_max_queue_size
- * @rq_size: RECVs in flight, 0 up to @out_max_queue_size
+ * @rq_size: RECVs in flight, 0 up to @out_max_queue_size; 0 with @srq
  * @peer_timeout_ms: requests in flight that make no progress for this long
  *	end the connection (status ABORTED, event RPMA_EVENT_LOST). Large
  *	transfers get one second more per MiB in flight. 0 is 20000; at least
  *	100; 0xffffffff is never.
- * @__reserved: Must be 0
+ * @srq: the shared receive queue that its messages arrive in; 0: none, RECVs
+ *	are posted to the connection itself. With one, that is EINVAL.
  *
- * EXDEV: a completion queue is another peer's. ENOSPC: it has fewer entries
- * than the queues of this connection that report to it, or as many connections
- * as it has entries, or 64, send through it already.
+ * ENOENT: no such shared receive queue. EXDEV: it, or a completion queue, is
+ * another peer's. ENOSPC: a completion queue has fewer entries than the queues
+ * of this connection that report to it, the shared one included and those of
+ * its entries subtracted that are in use; or as many connections as it has
+ * entries, or 64, send through it already.
  */
 struct rpma_conn_queues {
 	__s32 send_cq_fd;
@@ -611,7 +627,7 @@ struct rpma_conn_queues {
 	__u32 sq_size;
 	__u32 rq_size;
 	__u32 peer_timeout_ms;
-	__u32 __reserved;
+	__u32 srq;
 };
 
 /**
@@ -878,6 +894,67 @@ struct rpma_event {
 	__s32 status;
 	__u32 __reserved[2];
 };
+
+/* ---- srq: RECVs that several connections share -------------------------------- */
+
+/**
+ * struct rpma_ioc_srq_create - ioctl(RPMA_IOC_SRQ_CREATE)
+ * @size: sizeof(struct rpma_ioc_srq_create)
+ * @flags: Must be 0
+ * @peer: the peer whose connections may share it
+ * @entries: RECVs it holds, 1 up to @out_max_srq_size of the device and
+ *	@out_max_queue_size
+ * @out_srq: the new shared receive queue's id
+ * @__reserved: Must be 0
+ *
+ * Connections share it by @srq of struct rpma_conn_queues. A message takes the
+ * oldest RECV posted, whichever connection it comes by, and completes in the
+ * receive completion queue of that connection, with its @qp_num. Give all of
+ * them the same completion queue to see messages in one order.
+ *
+ * Its RECVs may all complete in one of these queues, so each keeps @entries
+ * places for them. A completion that finds all places unread waits until some
+ * are read, and its RECV with it; nothing is lost.
+ *
+ * EOPNOTSUPP: the device has no shared receive queues.
+ */
+struct rpma_ioc_srq_create {
+	__u32 size;
+	__u32 flags;
+	__u32 peer;
+	__u32 entries;
+	__u32 out_srq;
+	__u32 __reserved;
+};
+
+#define RPMA_IOC_SRQ_CREATE _IO(RPMA_IOC_TYPE, RPMA_CMD_SRQ_CREATE)
+
+/**
+ * struct rpma_ioc_srq_post - ioctl(RPMA_IOC_SRQ_POST)
+ * @size: sizeof(struct rpma_ioc_srq_post)
+ * @flags: Must be 0
+ * @requests: address of an array of struct rpma_request, all RPMA_OP_RECV
+ * @nr: entries of the array, not 0
+ * @request_size: sizeof(struct rpma_request), with the same rule as @size
+ * @srq: the shared receive queue
+ * @__reserved: Must be 0
+ *
+ * Posts the RECVs in order and returns, like RPMA_IOC_POST, how many were
+ * accepted. EAGAIN: every entry is taken: a RECV takes one until its message
+ * has come and the completion was put into its completion queue. EINVAL: not a
+ * RECV.
+ */
+struct rpma_ioc_srq_post {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 requests;
+	__u32 nr;
+	__u32 request_size;
+	__u32 srq;
+	__u32 __reserved;
+};
+
+#define RPMA_IOC_SRQ_POST _IO(RPMA_IOC_TYPE, RPMA_CMD_SRQ_POST)
 
 /* ---- requests: on a connection's descriptor -------------------------------- */
 
