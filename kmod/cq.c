@@ -439,10 +439,17 @@ static int rpma_cq_poll_ioctl(struct rpma_ucmd *ucmd)
 
 static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
 {
+	bool gone;
 	int ret;
 
 	rpma_cq_fetch(cq);
-	if (!rpma_cq_has_event_or_gone(cq)) {
+	for (;;) {
+		gone = rpma_ring_is_gone(&cq->ring);
+		/* Another thread may have taken what woke this one. */
+		if (rpma_cq_has_event(cq))
+			break;
+		if (gone)
+			return -ENODEV;
 		if (nonblock)
 			return -EAGAIN;
 		ret = rpma_cq_sleep(cq, rpma_cq_has_event_or_gone, cq,
@@ -450,8 +457,6 @@ static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
 		if (ret)
 			return ret;
 	}
-	if (!rpma_cq_has_event(cq))
-		return -ENODEV;
 	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->ring.tail));
 	return rpma_ring_unread(&cq->ring);
 }
