@@ -11,6 +11,7 @@
 #include "err.h"
 #include "peer.h"
 #include "peer_cfg.h"
+#include "srq.h"
 
 /* How long requests posted before a disconnect may take. */
 #define LINGER_MS 1000
@@ -33,11 +34,46 @@ static int share_channel(struct rpma_conn *conn)
 	return 0;
 }
 
+/*
+ * Its completion queues. Receives complete in the shared receive queue's own
+ * completion queue if there is one, else in our receive one if asked for, else
+ * in the main one.
+ */
+static int make_queues(const struct rpma_peer *peer, const struct conn_params *params,
+		       uint32_t sq_size, struct rpma_conn *conn)
+{
+	struct rpma_cq *srq_cq = params->srq ? srq_rcq(params->srq) : NULL;
+	uint32_t recvs = params->srq ? srq_entries(params->srq) : params->rq_size;
+	bool own_rcq = params->rcq_size && !srq_cq;
+	uint64_t in_flight = sq_size;
+	int ret;
+
+	if (params->srq && !srq_is_of(params->srq, peer)) {
+		log_error("the shared receive queue belongs to another peer");
+		return err_control(EXDEV);
+	}
+	if (srq_cq && params->shared_channel) {
+		log_error("a shared receive queue with a completion queue of its own has no share "
+			  "in a connection's completion channel");
+		return RPMA_E_INVAL;
+	}
+	if (!own_rcq && !srq_cq)
+		in_flight += recvs;
+
+	ret = cq_new(peer, params->cq_size, in_flight, &conn->cq);
+	if (!ret && own_rcq)
+		ret = cq_new(peer, params->rcq_size, recvs, &conn->rcq);
+	if (!ret && params->shared_channel)
+		ret = share_channel(conn);
+	return ret;
+}
+
 /* A connection without a kernel one yet, and the queues to make that with. */
 static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *params,
 		      struct rpma_conn_queues *queues, struct rpma_conn **conn_ptr)
 {
 	uint32_t sq_size = params->sq_size ? params->sq_size : 1;
+	struct rpma_srq *srq = params->srq;
 	struct rpma_conn *conn;
 	int ret;
 
@@ -47,13 +83,11 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	conn->fd = -1;
 	conn->channel_fd = -1;
 	conn->peer_fd = peer->fd;
+	if (srq)
+		srq_get(srq);
+	conn->srq = srq;
 
-	ret = cq_new(peer, params->cq_size, params->rcq_size ? sq_size :
-		     (uint64_t)sq_size + params->rq_size, &conn->cq);
-	if (!ret && params->rcq_size)
-		ret = cq_new(peer, params->rcq_size, params->rq_size, &conn->rcq);
-	if (!ret && params->shared_channel)
-		ret = share_channel(conn);
+	ret = make_queues(peer, params, sq_size, conn);
 	if (ret) {
 		conn_delete(conn);
 		return ret;
@@ -61,9 +95,10 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 
 	*queues = (struct rpma_conn_queues) {
 		.send_cq_fd = cq_fd(conn->cq),
-		.recv_cq_fd = cq_fd(conn->rcq),
+		.recv_cq_fd = cq_fd(srq && srq_rcq(srq) ? srq_rcq(srq) : conn->rcq),
 		.sq_size = sq_size,
-		.rq_size = params->rq_size,
+		.rq_size = srq ? 0 : params->rq_size,
+		.srq = srq ? srq_id(srq) : 0,
 	};
 	*conn_ptr = conn;
 	return 0;
@@ -204,6 +239,8 @@ void conn_delete(struct rpma_conn *conn)
 		kernel_close(conn->channel_fd);
 	cq_delete(conn->rcq);
 	cq_delete(conn->cq);
+	if (conn->srq)
+		srq_put(conn->srq);
 	free(conn);
 }
 

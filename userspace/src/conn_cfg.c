@@ -13,6 +13,7 @@ struct rpma_conn_cfg {
 	_Atomic(uint32_t) sq_size;
 	_Atomic(uint32_t) rq_size;
 	atomic_bool shared_channel;
+	_Atomic(struct rpma_srq *) srq;
 };
 
 static const struct conn_params defaults = {
@@ -22,6 +23,7 @@ static const struct conn_params defaults = {
 	.sq_size = 10,
 	.rq_size = 10,
 	.shared_channel = false,
+	.srq = NULL,
 };
 
 void conn_cfg_params(const struct rpma_conn_cfg *cfg, struct conn_params *params)
@@ -36,6 +38,7 @@ void conn_cfg_params(const struct rpma_conn_cfg *cfg, struct conn_params *params
 	params->sq_size = atomic_load(&cfg->sq_size);
 	params->rq_size = atomic_load(&cfg->rq_size);
 	params->shared_channel = atomic_load(&cfg->shared_channel);
+	params->srq = atomic_load(&cfg->srq);
 }
 
 int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
@@ -53,6 +56,7 @@ int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr)
 	atomic_init(&cfg->sq_size, defaults.sq_size);
 	atomic_init(&cfg->rq_size, defaults.rq_size);
 	atomic_init(&cfg->shared_channel, defaults.shared_channel);
+	atomic_init(&cfg->srq, defaults.srq);
 	*cfg_ptr = cfg;
 	return 0;
 }
@@ -149,5 +153,21 @@ int rpma_conn_cfg_get_compl_channel(const struct rpma_conn_cfg *cfg, bool *share
 	if (!cfg || !shared)
 		return RPMA_E_INVAL;
 	*shared = atomic_load(&cfg->shared_channel);
+	return 0;
+}
+
+int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq)
+{
+	if (!cfg || !srq)
+		return RPMA_E_INVAL;
+	atomic_store(&cfg->srq, srq);
+	return 0;
+}
+
+int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr)
+{
+	if (!cfg || !srq_ptr)
+		return RPMA_E_INVAL;
+	*srq_ptr = atomic_load(&cfg->srq);
 	return 0;
 }

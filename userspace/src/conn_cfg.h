@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct rpma_conn_cfg;
+struct rpma_srq;
 
 /* What one connection is made with: a snapshot of a configuration. */
 struct conn_params {
@@ -16,6 +17,7 @@ struct conn_params {
 	uint32_t sq_size;
 	uint32_t rq_size;
 	bool shared_channel;
+	struct rpma_srq *srq;
 };
 
 /* Reads a configuration; NULL is the defaults. */

@@ -94,11 +94,16 @@ int kernel_peer_create(int fd, struct rpma_ioc_peer_create *peer)
 	return call(fd, RPMA_IOC_PEER_CREATE, peer);
 }
 
-int kernel_peer_destroy(int fd, uint32_t id)
+static int destroy(int fd, uint32_t id, uint32_t flags)
 {
-	struct rpma_ioc_destroy cmd = { .size = sizeof(cmd), .id = id };
+	struct rpma_ioc_destroy cmd = { .size = sizeof(cmd), .flags = flags, .id = id };
 
 	return call(fd, RPMA_IOC_DESTROY, &cmd);
+}
+
+int kernel_peer_destroy(int fd, uint32_t id)
+{
+	return destroy(fd, id, 0);
 }
 
 int kernel_mr_reg(int fd, struct rpma_ioc_mr_reg *mr)
@@ -109,13 +114,7 @@ int kernel_mr_reg(int fd, struct rpma_ioc_mr_reg *mr)
 
 int kernel_mr_destroy(int fd, uint32_t id)
 {
-	struct rpma_ioc_destroy cmd = {
-		.size = sizeof(cmd),
-		.flags = RPMA_DESTROY_F_FORCE,
-		.id = id,
-	};
-
-	return call(fd, RPMA_IOC_DESTROY, &cmd);
+	return destroy(fd, id, RPMA_DESTROY_F_FORCE);
 }
 
 int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_bytes)
@@ -214,6 +213,41 @@ int kernel_channel_wait(int channel_fd)
 	for (i = 0; i < ret; i++)
 		ready |= events[i].data.u32;
 	return ready ? ready : -EAGAIN;
+}
+
+int kernel_srq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *id)
+{
+	struct rpma_ioc_srq_create cmd = {
+		.size = sizeof(cmd),
+		.peer = peer,
+		.entries = entries,
+	};
+	int ret;
+
+	ret = call(fd, RPMA_IOC_SRQ_CREATE, &cmd);
+	if (!ret)
+		*id = cmd.out_srq;
+	return ret;
+}
+
+int kernel_srq_destroy(int fd, uint32_t id)
+{
+	return destroy(fd, id, 0);
+}
+
+int kernel_srq_post(int fd, uint32_t id, const struct rpma_request *request)
+{
+	struct rpma_ioc_srq_post cmd = {
+		.size = sizeof(cmd),
+		.requests = (uintptr_t)request,
+		.nr = 1,
+		.request_size = sizeof(*request),
+		.srq = id,
+	};
+	int ret;
+
+	ret = call(fd, RPMA_IOC_SRQ_POST, &cmd);
+	return ret < 0 ? ret : 0;
 }
 
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)

@@ -68,6 +68,11 @@ enum {
 };
 int kernel_channel_wait(int channel_fd);
 
+/* Shared receive queues: a new one's number, its end, and a RECV for it. */
+int kernel_srq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *id);
+int kernel_srq_destroy(int fd, uint32_t id);
+int kernel_srq_post(int fd, uint32_t id, const struct rpma_request *request);
+
 /* The descriptor of an endpoint. */
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len);
 

@@ -6,6 +6,7 @@
 #include "conn.h"
 #include "err.h"
 #include "mr.h"
+#include "request.h"
 
 /*
  * @mr: the local region, NULL for none. Its number means something on its own
@@ -122,7 +123,7 @@ static void message(struct rpma_request *req, uint32_t op, const struct rpma_mr_
 	};
 }
 
-static bool is_message(const struct rpma_mr_local *mr, size_t offset, size_t len)
+bool request_is_message(const struct rpma_mr_local *mr, size_t offset, size_t len)
 {
 	return mr || (!offset && !len);
 }
@@ -132,7 +133,7 @@ int rpma_send(struct rpma_conn *conn, const struct rpma_mr_local *src, size_t of
 {
 	struct rpma_request req;
 
-	if (!conn || !flags || !is_message(src, offset, len))
+	if (!conn || !flags || !request_is_message(src, offset, len))
 		return RPMA_E_INVAL;
 	message(&req, RPMA_OP_SEND, src, offset, len, conn_request_flags(flags), op_context);
 	return post(conn, src, &req, "send");
@@ -143,7 +144,7 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
 {
 	struct rpma_request req;
 
-	if (!conn || !flags || !is_message(src, offset, len))
+	if (!conn || !flags || !request_is_message(src, offset, len))
 		return RPMA_E_INVAL;
 	message(&req, RPMA_OP_SEND_WITH_IMM, src, offset, len, conn_request_flags(flags),
 		op_context);
@@ -151,19 +152,31 @@ int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, 
 	return post(conn, src, &req, "send with immediate");
 }
 
+void request_recv(struct rpma_request *req, const struct rpma_mr_local *dst, size_t offset,
+		  size_t len, const void *op_context)
+{
+	message(req, RPMA_OP_RECV, dst, offset, len, 0, op_context);
+}
+
 int conn_recv(struct rpma_conn *conn, const struct rpma_mr_local *dst, size_t offset, size_t len,
 	      const void *op_context)
 {
 	struct rpma_request req;
 
-	message(&req, RPMA_OP_RECV, dst, offset, len, 0, op_context);
+	if (conn->srq) {
+		log_error("receive: messages of this connection arrive in the shared receive queue "
+			  "it was made with, see rpma_srq_recv()");
+		errno = EINVAL;
+		return RPMA_E_PROVIDER;
+	}
+	request_recv(&req, dst, offset, len, op_context);
 	return post(conn, dst, &req, "receive");
 }
 
 int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,
 	      const void *op_context)
 {
-	if (!conn || !is_message(dst, offset, len))
+	if (!conn || !request_is_message(dst, offset, len))
 		return RPMA_E_INVAL;
 	return conn_recv(conn, dst, offset, len, op_context);
 }

@@ -42,6 +42,7 @@ void fake_reset(void)
 	fake.peers = left.peers;
 	fake.mrs = left.mrs;
 	fake.maps = left.maps;
+	fake.srqs = left.srqs;
 	fake_ring_start(0);
 }
 
@@ -239,6 +240,35 @@ int kernel_channel_wait(int channel_fd)
 {
 	(void)channel_fd;
 	return fake.channel_wait_ret;
+}
+
+int kernel_srq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *id)
+{
+	(void)fd;
+	(void)peer;
+	note(fake.srq_entries, entries);
+	if (fake.srq_create_ret)
+		return fake.srq_create_ret;
+	count(fake.srqs, 1);
+	*id = FAKE_SRQ;
+	return 0;
+}
+
+int kernel_srq_destroy(int fd, uint32_t id)
+{
+	(void)fd;
+	(void)id;
+	count(fake.srqs, -!fake.srq_destroy_ret);
+	return fake.srq_destroy_ret;
+}
+
+int kernel_srq_post(int fd, uint32_t id, const struct rpma_request *request)
+{
+	(void)fd;
+	note(fake.srq_posted_to, id);
+	note(fake.request, *request);
+	count(fake.posts, 1);
+	return fake.post_ret;
 }
 
 int kernel_ep_listen(int fd, uint32_t peer, const struct sockaddr *addr, socklen_t len)

@@ -10,6 +10,7 @@
 
 #define FAKE_RING_ENTRIES 16
 #define FAKE_MAX_QUEUE_SIZE 4096
+#define FAKE_SRQ 31
 
 struct fake_kernel {
 	/* what the next calls return; 0 is success, else a negative errno */
@@ -17,6 +18,7 @@ struct fake_kernel {
 	int channel_wait_ret;
 	int cq_create_ret, cq_map_ret, cq_poll_ret, cq_wait_ret;
 	int listen_ret, ep_wait_ret, take_ret, conn_create_ret, handshake_ret, disconnect_ret;
+	int srq_create_ret, srq_destroy_ret;
 	int query_ret, modify_ret, flush_method_ret, post_ret;
 	/* the connection event to read next; type 0: event_ret */
 	struct rpma_event event;
@@ -33,6 +35,8 @@ struct fake_kernel {
 	struct rpma_ioc_flush flush;
 	struct rpma_conn_queues queues;
 	uint32_t timeout_ms;
+	uint32_t srq_entries;
+	uint32_t srq_posted_to;
 	uint32_t cq_entries[2];		/* of the last two queues, newest first */
 	size_t handshake_len;
 	char handshake_data[RPMA_PRIVATE_DATA_MAX];
@@ -43,7 +47,7 @@ struct fake_kernel {
 	int posts, polls, cqs;
 
 	/* what is still there */
-	int fds, peers, mrs, maps;
+	int fds, peers, mrs, maps, srqs;
 };
 
 extern struct fake_kernel fake;

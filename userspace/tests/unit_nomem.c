@@ -54,6 +54,8 @@ static struct rpma_ep *ep;
 
 MAKER(peer_cfg, rpma_peer_cfg_delete, rpma_peer_cfg_new(to))
 MAKER(conn_cfg, rpma_conn_cfg_delete, rpma_conn_cfg_new(to))
+MAKER(srq_cfg, rpma_srq_cfg_delete, rpma_srq_cfg_new(to))
+MAKER(srq, rpma_srq_delete, rpma_srq_new(peer, NULL, to))
 MAKER(peer, rpma_peer_delete, rpma_peer_new(ctx, to))
 MAKER(mr_local, rpma_mr_dereg, rpma_mr_reg(peer, memory, 8, RPMA_MR_USAGE_SEND, to))
 MAKER(ep, rpma_ep_shutdown, rpma_ep_listen(peer, "127.0.0.1", "2", to))
@@ -88,6 +90,8 @@ static const struct maker makers[] = {
 	{ "rpma_peer_cfg_new", new_peer_cfg, end_peer_cfg },
 	{ "rpma_peer_cfg_from_descriptor", new_copy, end_peer_cfg },
 	{ "rpma_conn_cfg_new", new_conn_cfg, end_conn_cfg },
+	{ "rpma_srq_cfg_new", new_srq_cfg, end_srq_cfg },
+	{ "rpma_srq_new", new_srq, end_srq },
 	{ "rpma_peer_new", new_peer, end_peer },
 	{ "rpma_mr_reg", new_mr_local, end_mr_local },
 	{ "rpma_mr_remote_from_descriptor", new_remote, end_remote },
@@ -98,7 +102,8 @@ static const struct maker makers[] = {
 
 static bool left_as_it_was(const struct fake_kernel *before)
 {
-	return fake.fds == before->fds && fake.peers == before->peers && fake.mrs == before->mrs;
+	return fake.fds == before->fds && fake.peers == before->peers && fake.mrs == before->mrs &&
+	       fake.srqs == before->srqs;
 }
 
 /* Lets each allocation fail in turn, until there is none left to fail. */

@@ -78,6 +78,7 @@ int main(void)
 	test_log_default();
 	test_peer_cfg();
 	test_conn_cfg();
+	test_srq_cfg();
 	test_context();
 
 	fake_reset();
@@ -98,6 +99,8 @@ int main(void)
 	fake_reset();
 	test_flush_method();
 	fake_reset();
+	test_srq(peer);
+	fake_reset();
 	test_cq(peer);
 	test_channel(peer);
 	test_cq_threads(peer);
@@ -105,6 +108,6 @@ int main(void)
 	test_nomem(peer);
 	test_threads(peer);
 	rpma_peer_delete(&peer);
-	ok(!fake.fds && !fake.peers && !fake.mrs && !fake.maps, "nothing is left behind");
+	ok(!fake.fds && !fake.peers && !fake.mrs && !fake.maps && !fake.srqs, "nothing is left behind");
 	return tap_done();
 }

@@ -17,6 +17,8 @@ static struct shared {
 	struct rpma_conn *conn;
 	struct rpma_conn_cfg *cfg;
 	struct rpma_peer_cfg *pcfg;
+	struct rpma_srq_cfg *scfg;
+	struct rpma_srq *srq;
 	struct rpma_mr_local *mr;
 	struct rpma_mr_remote *remote;
 } shared;
@@ -58,6 +60,30 @@ static int children_of_one_peer(void)
 	bad += !!rpma_ep_next_conn_req(shared.ep, shared.cfg, &req);
 	bad += !!rpma_conn_req_delete(&req);
 	bad += !!rpma_mr_dereg(&mr);
+	return bad;
+}
+
+static int one_shared_queue(uint32_t nr)
+{
+	struct rpma_srq *srq, *got;
+	struct rpma_conn_req *req;
+	struct rpma_conn_cfg *cfg;
+	struct rpma_cq *rcq;
+	struct ibv_wc wc;
+	uint32_t size;
+	int bad = 0;
+
+	bad += !!rpma_srq_cfg_set_rq_size(shared.scfg, 1 + nr);
+	bad += !!rpma_srq_cfg_get_rq_size(shared.scfg, &size) || !size;
+	bad += !!rpma_srq_cfg_set_rcq_size(shared.scfg, nr);
+	bad += !!rpma_srq_new(shared.peer, shared.scfg, &srq) || !!rpma_srq_delete(&srq);
+	bad += !!rpma_conn_cfg_new(&cfg) || !!rpma_conn_cfg_set_srq(cfg, shared.srq);
+	bad += !!rpma_conn_cfg_get_srq(cfg, &got) || got != shared.srq;
+	bad += !!rpma_conn_req_new(shared.peer, "127.0.0.1", "1", cfg, &req);
+	bad += !!rpma_srq_recv(shared.srq, shared.mr, 0, 8, NULL);
+	bad += !!rpma_srq_get_rcq(shared.srq, &rcq);
+	bad += rpma_cq_get_wc(rcq, 1, &wc, NULL) != RPMA_E_NO_COMPLETION;
+	bad += !!rpma_conn_req_delete(&req) || !!rpma_conn_cfg_delete(&cfg);
 	return bad;
 }
 
@@ -144,7 +170,7 @@ static void *thread(void *arg)
 
 	for (i = 0; i < ROUNDS; i++)
 		bad += own_objects() + children_of_one_peer() + one_configuration(nr) +
-		       one_connection() + the_log(nr);
+		       one_shared_queue(nr) + one_connection() + the_log(nr);
 	return (void *)bad;
 }
 
@@ -159,6 +185,8 @@ void test_threads(struct rpma_peer *peer)
 	rpma_ep_listen(peer, "127.0.0.1", "1", &shared.ep);
 	rpma_conn_cfg_new(&shared.cfg);
 	rpma_peer_cfg_new(&shared.pcfg);
+	rpma_srq_cfg_new(&shared.scfg);
+	rpma_srq_new(peer, NULL, &shared.srq);
 	shared.conn = make_conn(peer, NULL);
 	shared.mr = make_local(peer, 0xff);
 	shared.remote = make_remote(0xff);
@@ -183,4 +211,6 @@ void test_threads(struct rpma_peer *peer)
 	rpma_mr_remote_delete(&shared.remote);
 	rpma_conn_cfg_delete(&shared.cfg);
 	rpma_peer_cfg_delete(&shared.pcfg);
+	rpma_srq_cfg_delete(&shared.scfg);
+	rpma_srq_delete(&shared.srq);
 }
