@@ -7,6 +7,8 @@ BUILD ?= build
 DESTDIR ?=
 prefix ?= /usr/local
 udevdir ?= $(if $(filter /usr,$(prefix)),/usr/lib/udev,/etc/udev)
+# Relative to here, also for the Makefile of userspace.
+override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 vm := selftests/vm
 
 .PHONY: help

@@ -22,6 +22,7 @@ if [ "${1-}" = mount ]; then
 	mount -t tmpfs tmpfs /mnt/root/tmp
 	mount --rbind /proc /mnt/root/proc
 	mount --rbind /dev /mnt/root/dev
+	mkdir -p "/mnt/root$top"
 	mount --bind "$top" "/mnt/root$top"
 	mount --bind /mnt/changed /mnt/root/mnt
 	exec chroot /mnt/root bash "$top/selftests/install_test.sh" inside
