@@ -23,12 +23,17 @@
 static const struct file_operations rpma_cq_fops;
 RPMA_CHILD_STARTS_WITH_CTX(rpma_cq);
 
+static void rpma_cq_wake(struct rpma_cq *cq)
+{
+	if (wq_has_sleeper(&cq->wait))
+		wake_up(&cq->wait);
+	rpma_channel_wake(&cq->member);
+}
+
 /* Some provider calls this under its own lock: it may only wake. */
 static void rpma_cq_interrupt(struct ib_cq *ibcq, void *context)
 {
-	struct rpma_cq *cq = context;
-
-	wake_up(&cq->wait);
+	rpma_cq_wake(context);
 }
 
 static void rpma_cq_async_event(struct ib_event *event, void *context)
@@ -38,7 +43,7 @@ static void rpma_cq_async_event(struct ib_event *event, void *context)
 	/* Cannot happen while places are counted right. */
 	pr_err_ratelimited("rpma: completion queue %d: %s\n",
 			   event->element.cq->cqe, ib_event_msg(event->event));
-	wake_up(&cq->wait);
+	rpma_cq_wake(cq);
 }
 
 /* ---- who may send through it ---- */
@@ -184,8 +189,8 @@ static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 			break;
 	}
 
-	if (fetched && wq_has_sleeper(&cq->wait))
-		wake_up(&cq->wait);
+	if (fetched)
+		rpma_cq_wake(cq);
 	return nr == RPMA_CQ_BATCH;
 }
 
@@ -264,6 +269,55 @@ static bool rpma_cq_has_unread_or_gone(void *arg)
 	return rpma_ring_unread(&cq->ring) || rpma_ring_is_gone(&cq->ring);
 }
 
+/* ---- its channel ---- */
+
+static struct rpma_cq *rpma_cq_of(struct rpma_channel_member *member)
+{
+	return container_of(member, struct rpma_cq, member);
+}
+
+static void rpma_cq_member_arm(struct rpma_channel_member *member)
+{
+	struct rpma_cq *cq = rpma_cq_of(member);
+
+	/* If fetching stopped early there is an event now. */
+	if (!rpma_cq_has_event(cq))
+		rpma_cq_arm(cq);
+}
+
+static bool rpma_cq_member_has_event(struct rpma_channel_member *member)
+{
+	return rpma_cq_has_event(rpma_cq_of(member));
+}
+
+static void rpma_cq_consume_event(struct rpma_cq *cq)
+{
+	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->ring.tail));
+}
+
+static void rpma_cq_member_consume(struct rpma_channel_member *member)
+{
+	rpma_cq_consume_event(rpma_cq_of(member));
+}
+
+static u32 rpma_cq_member_unread(struct rpma_channel_member *member)
+{
+	return rpma_ring_unread(&rpma_cq_of(member)->ring);
+}
+
+static bool rpma_cq_member_is_gone(struct rpma_channel_member *member)
+{
+	return rpma_ring_is_gone(&rpma_cq_of(member)->ring);
+}
+
+static const struct rpma_channel_ops rpma_cq_channel_ops = {
+	.arm = rpma_cq_member_arm,
+	.has_event = rpma_cq_member_has_event,
+	.consume = rpma_cq_member_consume,
+	.unread = rpma_cq_member_unread,
+	.is_gone = rpma_cq_member_is_gone,
+};
+
 /* ---- birth and death ---- */
 
 static void rpma_cq_hw_revoke(struct rpma_hw *hw)
@@ -279,7 +333,7 @@ static void rpma_cq_hw_revoke(struct rpma_hw *hw)
 
 	ib_destroy_cq(ibcq);
 	rpma_ring_set_gone(&cq->ring);
-	wake_up(&cq->wait);
+	rpma_cq_wake(cq);
 }
 
 static void rpma_cq_release_ref(struct kref *ref)
@@ -288,6 +342,7 @@ static void rpma_cq_release_ref(struct kref *ref)
 	struct file *ctx_file = cq->ctx->file;
 
 	rpma_hw_off(&cq->hw);
+	rpma_channel_leave(&cq->member);
 	rpma_cq_drop_parked(cq);
 	rpma_ring_exit(&cq->ring);
 	rpma_peer_put(cq->peer);
@@ -339,8 +394,8 @@ static int rpma_cq_build(struct rpma_cq *cq)
 	return PTR_ERR_OR_ZERO(ibcq);
 }
 
-static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
-				      u32 entries)
+static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx,
+				      const struct rpma_ioc_cq_create *cmd)
 {
 	struct rpma_cq *cq;
 	int ret;
@@ -353,7 +408,7 @@ static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
 		ret = -ENOMEM;
 		goto err_uncharge;
 	}
-	cq->peer = rpma_peer_get(ctx, peer_id);
+	cq->peer = rpma_peer_get(ctx, cmd->peer);
 	if (!cq->peer) {
 		ret = -ENOENT;
 		goto err_free;
@@ -365,11 +420,15 @@ static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx, u32 peer_id,
 	mutex_init(&cq->share_lock);
 	mutex_init(&cq->read_lock);
 	init_waitqueue_head(&cq->wait);
+	cq->member.ops = &rpma_cq_channel_ops;
 	cq->ctx = ctx;
 	get_file(ctx->file);
 
 	/* From here on the last put undoes what was done. */
-	ret = rpma_ring_init(&cq->ring, entries);
+	ret = rpma_ring_init(&cq->ring, cmd->entries);
+	if (!ret && cmd->flags & RPMA_CQ_CREATE_F_CHANNEL)
+		ret = rpma_channel_join(&cq->member, ctx, cmd->channel_fd,
+					cmd->cookie);
 	if (!ret)
 		ret = rpma_cq_build(cq);
 	if (ret) {
@@ -393,11 +452,14 @@ int rpma_cq_create_ioctl(struct rpma_ucmd *ucmd)
 	struct file *file;
 	int fd, ret;
 
-	if (cmd->flags || cmd->__reserved)
+	if (cmd->flags & ~RPMA_CQ_CREATE_F_CHANNEL)
+		return -EOPNOTSUPP;
+	if (!(cmd->flags & RPMA_CQ_CREATE_F_CHANNEL) &&
+	    (cmd->channel_fd || cmd->cookie))
 		return -EOPNOTSUPP;
 	if (!cmd->entries || cmd->entries > rpma_max_queue_size())
 		return -EINVAL;
-	cq = rpma_cq_create(ctx, cmd->peer, cmd->entries);
+	cq = rpma_cq_create(ctx, cmd);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 
@@ -457,7 +519,7 @@ static int rpma_cq_wait(struct rpma_cq *cq, bool nonblock)
 		if (ret)
 			return ret;
 	}
-	WRITE_ONCE(cq->event_mark, READ_ONCE(cq->ring.tail));
+	rpma_cq_consume_event(cq);
 	return rpma_ring_unread(&cq->ring);
 }
 

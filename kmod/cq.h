@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/wait.h>
 
+#include "channel.h"
 #include "peer.h"
 #include "ring.h"
 
@@ -44,6 +45,7 @@ struct rpma_cq_parked {
  * @parked: completions that wait for room in it; under @lock
  * @shares: places kept in it for shared receive queues; under @share_lock
  * @share_lock: one reserves at a time
+ * @member: its place in a completion channel, if it has one
  * @senders: connections whose send queues report here
  * @event_mark: the ring's tail as of the last wait
  * @read_lock: one read(2) at a time
@@ -63,6 +65,7 @@ struct rpma_cq {
 	struct list_head parked;
 	struct list_head shares;
 	struct mutex share_lock; /* shares */
+	struct rpma_channel_member member;
 	atomic_t senders;
 	u32 event_mark;
 	struct mutex read_lock; /* read(2) */

@@ -14,12 +14,13 @@
  *
  *   WHO FREES IT                            WHO KEEPS IT ALIVE
  *
- *   fd /dev/rpma -- ctx -+- peer (id)       ep, conn, cq      --file--> ctx
+ *   fd /dev/rpma -- ctx -+- peer (id)       every other fd    --file--> ctx
  *                        +- mr   (id)       mr, cq, ep, conn  --users-> peer
  *                        `- srq  (id)       srq               --users-> peer
  *   fd ep -- ep -- backlog: conn, conn...   peer              --kref--> device
  *   fd conn -- conn -- qp -- wr[]           conn (send, recv) --kref--> cq
  *   fd cq -- cq  (with its conns: kref)     wr in flight      --users-> mr
+ *   fd channel -- channel                   cq                --kref--> channel
  *   ib_client -- device                     conn, and a message that waits
  *                                           for room in a cq  --users-> srq
  *
@@ -30,6 +31,7 @@
  * Lock order, outermost first::
  *
  *   device.use (rwsem: build hardware | device goes away)
+ *   channel.lock (mutex: who waits for any of its queues)
  *   cm.mutex (one caller at a time in rdma_cm; held while a conn is revoked)
  *   rdma_cm's handler mutex
  *   ep.lock, cm.lock (spin)

@@ -374,6 +374,11 @@ TEST_F_TIMEOUT(removal, leaves_nothing_but_close, 2 * WAIT_SECONDS)
 	struct rpma_request r = req_flush(1, SIGNALED, &p->server.mem, 0, 8);
 	struct rpma_request recv = req_recv(2, &p->server.mem, 0, 8);
 	struct rpma_ioc_conn_create create = { .peer = p->peer };
+	struct rpma_channel_event event;
+	int channel = ioc_channel_create(p->fd).out_fd;
+	int on_channel = ioc_cq_create(p->fd, .peer = p->peer, .entries = 4,
+				       .flags = RPMA_CQ_CREATE_F_CHANNEL,
+				       .channel_fd = channel).out_fd;
 	__u32 srq;
 
 	srq = ioc_srq_create(p->fd, .peer = p->peer, .entries = 4).out_srq;
@@ -389,6 +394,10 @@ TEST_F_TIMEOUT(removal, leaves_nothing_but_close, 2 * WAIT_SECONDS)
 						       .conn_fd = p->client.conn).out_state);
 	EXPECT_NE(0, POLLERR & poll_for(p->client.cq, POLLIN, 0));
 	EXPECT_NE(0, POLLERR & poll_for(p->ep, POLLIN, 0));
+	EXPECT_NE(0, POLLERR & poll_for(channel, POLLIN, 0));
+	EXPECT_ERRNO(ENODEV, read(channel, &event, sizeof(event)));
+	close(channel);
+	close(on_channel);
 	expect_gone(_metadata, p);
 	ioc_err_mr_reg(ENODEV, p->fd, .peer = p->peer, .access = RPMA_ACCESS_READ_SRC,
 		       .addr = (uintptr_t)p->client.mem.addr, .length = 4096);

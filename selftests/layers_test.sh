@@ -18,7 +18,7 @@ flush ioctl trace
 ctx
 device
 peer
-mr ring
+mr ring channel
 cq
 wr
 queue

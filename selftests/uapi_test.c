@@ -39,7 +39,8 @@ static const struct cmd {
 	CMD(ON_CTX, RPMA_IOC_DESTROY, rpma_ioc_destroy),
 	CMD(ON_CTX, RPMA_IOC_PEER_CREATE, rpma_ioc_peer_create),
 	CMD(ON_CTX, RPMA_IOC_MR_REG, rpma_ioc_mr_reg),
-	CMD(ON_CTX, RPMA_IOC_CQ_CREATE, rpma_ioc_cq_create),
+	CMD_GROWN(ON_CTX, RPMA_IOC_CQ_CREATE, rpma_ioc_cq_create, channel_fd),
+	CMD(ON_CTX, RPMA_IOC_CHANNEL_CREATE, rpma_ioc_channel_create),
 	CMD(ON_CTX, RPMA_IOC_EP_LISTEN, rpma_ioc_ep_listen),
 	CMD(ON_CTX, RPMA_IOC_EP_TAKE, rpma_ioc_ep_take),
 	CMD(ON_CTX, RPMA_IOC_CONN_CREATE, rpma_ioc_conn_create),
@@ -81,7 +82,9 @@ static const struct field {
 	FIELD(ON_CTX, RPMA_IOC_MR_REG, rpma_ioc_mr_reg, flags),
 	FIELD(ON_CTX, RPMA_IOC_MR_REG, rpma_ioc_mr_reg, access),
 	FIELD(ON_CTX, RPMA_IOC_CQ_CREATE, rpma_ioc_cq_create, flags),
-	FIELD(ON_CTX, RPMA_IOC_CQ_CREATE, rpma_ioc_cq_create, __reserved),
+	FIELD(ON_CTX, RPMA_IOC_CQ_CREATE, rpma_ioc_cq_create, channel_fd),
+	FIELD(ON_CTX, RPMA_IOC_CHANNEL_CREATE, rpma_ioc_channel_create, flags),
+	FIELD(ON_CTX, RPMA_IOC_CHANNEL_CREATE, rpma_ioc_channel_create, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_EP_LISTEN, rpma_ioc_ep_listen, flags),
 	FIELD(ON_CTX, RPMA_IOC_EP_LISTEN, rpma_ioc_ep_listen, __reserved),
 	FIELD(ON_CTX, RPMA_IOC_EP_TAKE, rpma_ioc_ep_take, flags),
@@ -458,7 +461,9 @@ _Static_assert(sizeof(struct rpma_ioc_device_resolve) == 80, "device_resolve");
 _Static_assert(sizeof(struct rpma_ioc_destroy) == 16, "destroy");
 _Static_assert(sizeof(struct rpma_ioc_peer_create) == 24, "peer_create");
 _Static_assert(sizeof(struct rpma_ioc_mr_reg) == 48, "mr_reg");
-_Static_assert(sizeof(struct rpma_ioc_cq_create) == 32, "cq_create");
+_Static_assert(sizeof(struct rpma_ioc_cq_create) == 40, "cq_create");
+_Static_assert(sizeof(struct rpma_ioc_channel_create) == 16, "channel_create");
+_Static_assert(sizeof(struct rpma_channel_event) == 16, "channel_event");
 _Static_assert(sizeof(struct rpma_ioc_ep_listen) == 152, "ep_listen");
 _Static_assert(sizeof(struct rpma_conn_queues) == 24, "queues");
 _Static_assert(sizeof(struct rpma_ioc_ep_take) == 40, "ep_take");

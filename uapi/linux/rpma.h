@@ -15,8 +15,8 @@
 /**
  * DOC: rules that hold for every command
  *
- * Objects. What one can wait on is a file descriptor: endpoints, connections
- * and completion queues. What one only names is a 32-bit id, valid on the
+ * Objects. What one can wait on is a file descriptor: endpoints, connections,
+ * completion queues and their channels. What one only names is a 32-bit id, valid on the
  * /dev/rpma file it was made with: peers, memory regions and shared receive
  * queues. An id is never 0.
  * Every descriptor handed out is close-on-exec and keeps the /dev/rpma file
@@ -73,6 +73,7 @@ enum {
 	RPMA_CMD_PEER_CREATE = 0x10,
 	RPMA_CMD_MR_REG = 0x20,
 	RPMA_CMD_CQ_CREATE = 0x30,
+	RPMA_CMD_CHANNEL_CREATE = 0x31,
 	RPMA_CMD_EP_LISTEN = 0x40,
 	RPMA_CMD_EP_TAKE = 0x41,
 	RPMA_CMD_CONN_CREATE = 0x50,
@@ -391,19 +392,66 @@ struct rpma_ioc_mr_reg {
 
 #define RPMA_IOC_MR_REG _IO(RPMA_IOC_TYPE, RPMA_CMD_MR_REG)
 
+/* ---- channel: one descriptor for several completion queues ------------------- */
+
+/**
+ * struct rpma_ioc_channel_create - ioctl(RPMA_IOC_CHANNEL_CREATE)
+ * @size: sizeof(struct rpma_ioc_channel_create)
+ * @flags: Must be 0
+ * @out_fd: the completion channel
+ * @__reserved: Must be 0
+ *
+ * Completion queues join it as they are made, see RPMA_CQ_CREATE_F_CHANNEL.
+ * The descriptor is read with read(2): whole struct rpma_channel_event, one for
+ * each queue with an event pending (as RPMA_IOC_CQ_WAIT would see it), in the
+ * order they came, which consumes them; blocking until there is one unless
+ * O_NONBLOCK. ENODEV: the devices of all its queues are gone and every
+ * completion was read. poll(2) says POLLIN while an event is pending, POLLERR
+ * once the devices are gone. It counts as a completion queue in limits.
+ */
+struct rpma_ioc_channel_create {
+	__u32 size;
+	__u32 flags;
+	__s32 out_fd;
+	__u32 __reserved;
+};
+
+#define RPMA_IOC_CHANNEL_CREATE _IO(RPMA_IOC_TYPE, RPMA_CMD_CHANNEL_CREATE)
+
+/**
+ * struct rpma_channel_event - a completion queue has something to fetch
+ * @cookie: @cookie it was made with
+ * @unread: how many completions are unread; 0 when others took them
+ * @__reserved: 0
+ */
+struct rpma_channel_event {
+	__aligned_u64 cookie;
+	__u32 unread;
+	__u32 __reserved;
+};
+
 /* ---- cq: completions ------------------------------------------------------ */
+
+/**
+ * enum rpma_cq_create_flags - where its events show besides
+ * @RPMA_CQ_CREATE_F_CHANNEL: on the channel @channel_fd
+ */
+enum rpma_cq_create_flags {
+	RPMA_CQ_CREATE_F_CHANNEL = 1 << 0,
+};
 
 /**
  * struct rpma_ioc_cq_create - ioctl(RPMA_IOC_CQ_CREATE)
  * @size: sizeof(struct rpma_ioc_cq_create)
- * @flags: Must be 0
+ * @flags: enum rpma_cq_create_flags
  * @peer: the peer whose connections report here
  * @entries: completions it holds, 1 up to @out_max_queue_size. Give at least
  *	the sum of the send and receive queue sizes that report here.
  * @out_fd: the completion queue
  * @out_entries: completions it holds, a power of two, at least @entries
  * @out_ring_bytes: length of the mapping at RPMA_CQ_OFF_RING
- * @__reserved: Must be 0
+ * @channel_fd: with RPMA_CQ_CREATE_F_CHANNEL; else 0
+ * @cookie: its name in struct rpma_channel_event; without a channel 0
  *
  * The descriptor is read with read(2): whole struct rpma_completion, oldest
  * first, blocking until there is one unless O_NONBLOCK; or through the mapped
@@ -421,7 +469,8 @@ struct rpma_ioc_cq_create {
 	__s32 out_fd;
 	__u32 out_entries;
 	__u32 out_ring_bytes;
-	__u32 __reserved;
+	__s32 channel_fd;
+	__aligned_u64 cookie;
 };
 
 #define RPMA_IOC_CQ_CREATE _IO(RPMA_IOC_TYPE, RPMA_CMD_CQ_CREATE)
