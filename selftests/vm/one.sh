@@ -22,6 +22,9 @@ else
 	mapfile -t suites < <(suites_for one "$kernel")
 fi
 
+# Every machine has an NVDIMM (setup_dax), empty at boot.
+nvdimm=(-object 'memory-backend-ram,id=nvdimm,size=64M' -device 'nvdimm,memdev=nvdimm')
+
 run_directory "one-$kernel"
 TALLY=${TALLY:-$RUN/tally}
 left=("${suites[@]}") machine=0 all=good
@@ -39,7 +42,7 @@ while [ ${#left[@]} -gt 0 ]; do
 	VM_ARGS=() VM_ENV=("KERNEL=$kernel")
 	vm_payload "$dir" "$kernel" "$VM/guest-suites.sh" "$dir/suites.list"
 	# shellcheck disable=SC2086	# QEMU_ARGS are words
-	vm_run "one-$kernel" "$dir" "$kernel" "$seconds" ${QEMU_ARGS-} || true
+	vm_run "one-$kernel" "$dir" "$kernel" "$seconds" "${nvdimm[@]}" ${QEMU_ARGS-} || true
 	outcome=$(cat "$dir/outcome")
 	tally_result "$dir/result" "$kernel" machine "$outcome"
 	if [ "$outcome" = good ]; then break; fi
