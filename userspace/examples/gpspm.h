@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What gpspm_client and gpspm_server say to each other: "make this range
- * durable", and "it is". An empty message says goodbye.
+ * durable", and "it is". An empty message says goodbye; the server, whose answers
+ * have gone by then, hangs up.
  */
 #ifndef EXAMPLES_GPSPM_H
 #define EXAMPLES_GPSPM_H

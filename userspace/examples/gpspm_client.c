@@ -77,8 +77,7 @@ static void run(struct client *c, char *lines[])
 		write_durably(c, offset, len);
 		offset += len;
 	}
-	check(rpma_send(c->conn, NULL, 0, 0, RPMA_F_COMPLETION_ALWAYS, "goodbye"), "sending");
-	next_completion(c->cq);
+	check(rpma_send(c->conn, NULL, 0, 0, RPMA_F_COMPLETION_ON_ERROR, "goodbye"), "sending");
 	check(rpma_mr_remote_delete(&c->remote), "rpma_mr_remote_delete");
 }
 
@@ -98,7 +97,7 @@ int main(int argc, char *argv[])
 	check(rpma_conn_req_connect(&req, NULL, &client.conn), "connecting");
 	expect_event(client.conn, RPMA_CONN_ESTABLISHED);
 	run(&client, argv + 3);
-	hang_up(client.conn);
+	wait_for_hang_up(client.conn);
 
 	check(rpma_mr_dereg(&client.lines_mr), "rpma_mr_dereg");
 	check(rpma_mr_dereg(&client.msg_mr), "rpma_mr_dereg");

@@ -111,7 +111,7 @@ int main(int argc, char *argv[])
 	check(rpma_conn_req_connect(&req, &pdata, &conn), "accepting the client");
 	expect_event(conn, RPMA_CONN_ESTABLISHED);
 	serve(&server, conn);
-	wait_for_hang_up(conn);
+	hang_up(conn);
 
 	check(rpma_ep_shutdown(&ep), "rpma_ep_shutdown");
 	check(rpma_mr_dereg(&server.msg_mr), "rpma_mr_dereg");

@@ -7,10 +7,9 @@
  *	many_clients_server 192.0.2.1 7471 3
  *	many_clients_client 192.0.2.1 7471 Alice	(and Bob, and Carol)
  */
-#include <sys/epoll.h>
-
 #include "memory.h"
 #include "offer.h"
+#include "watch.h"
 
 enum { CLIENTS_MAX = 8, NAME_LEN = 64 };
 
@@ -24,15 +23,6 @@ struct client {
 
 static struct client *clients;			/* registered: their names come by read */
 static struct rpma_mr_local *clients_mr;
-static int epoll_fd;
-
-static void watch(int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event))
-		die("epoll_ctl: %s", strerror(errno));
-}
 
 /* A client that offers no memory, or for whom there is no room, is rejected. */
 static void on_request(struct rpma_ep *ep)
@@ -71,7 +61,7 @@ static void start_reading(struct client *c)
 	      "reading a name");
 }
 
-/* Whether the client is gone. That closes its descriptors; epoll forgets them. */
+/* Whether the client is gone. */
 static bool on_event(struct client *c)
 {
 	enum rpma_conn_event event;
@@ -100,21 +90,19 @@ static void on_completion(struct client *c)
 	check(ret == RPMA_E_NO_COMPLETION ? 0 : ret, "fetching a completion");
 }
 
-/* One event at a time, so that none is for a client that has just gone. */
 static void serve(struct rpma_ep *ep, int ep_fd, unsigned long left)
 {
-	struct epoll_event event;
 	struct client *c;
+	int fd;
 
 	while (left) {
-		if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
-			die("epoll_wait: %s", strerror(errno));
-		if (event.data.fd == ep_fd)
+		fd = watch_wait();
+		if (fd == ep_fd)
 			on_request(ep);
 		for (c = clients; c < clients + CLIENTS_MAX; c++) {
-			if (c->conn && event.data.fd == c->cq_fd)
+			if (c->conn && fd == c->cq_fd)
 				on_completion(c);
-			else if (c->conn && event.data.fd == c->event_fd)
+			else if (c->conn && fd == c->event_fd)
 				left -= on_event(c);
 		}
 	}
@@ -135,7 +123,6 @@ int main(int argc, char *argv[])
 	clients = map_memory(NULL, &size);
 	check(rpma_mr_reg(peer, clients, size, RPMA_MR_USAGE_READ_DST, &clients_mr),
 	      "registering memory");
-	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	check(rpma_ep_listen(peer, argv[1], argv[2], &ep), "listening");
 	check(rpma_ep_get_fd(ep, &ep_fd), "rpma_ep_get_fd");
 	watch(ep_fd);

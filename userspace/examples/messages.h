@@ -3,10 +3,13 @@
  * What messages_*, rcq_*, shared_channel_* and srq_server say to each other,
  * so that each client works with each server: the client sends a number of 8
  * bytes, the server answers with the next one, and so on; an empty message
- * says goodbye. Only then the client hangs up.
+ * says goodbye.
  *
  * A side makes room for a message (receive) before it lets the other one send
- * it: before connecting for the first, before answering for the others.
+ * it: before connecting for the first, before answering for the others. And
+ * who has the last word hangs up: the server, when it heard the goodbye and
+ * its answers have gone. A client that hung up could cut off a completion that
+ * the server still waits for, and needs none for its goodbye.
  */
 #ifndef EXAMPLES_MESSAGES_H
 #define EXAMPLES_MESSAGES_H
@@ -27,9 +30,10 @@ enum {
 	MSG_SIZE = sizeof(uint64_t),
 };
 
-static inline struct messages *messages_reg(struct rpma_peer *peer, struct rpma_mr_local **mr)
+static inline struct messages *messages_reg(struct rpma_peer *peer, size_t nr,
+					    struct rpma_mr_local **mr)
 {
-	size_t size = sizeof(struct messages);
+	size_t size = nr * sizeof(struct messages);
 	struct messages *msg = map_memory(NULL, &size);
 
 	check(rpma_mr_reg(peer, msg, size, RPMA_MR_USAGE_SEND | RPMA_MR_USAGE_RECV, mr),

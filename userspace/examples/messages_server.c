@@ -62,7 +62,7 @@ int main(int argc, char *argv[])
 	show_errors();
 
 	peer = open_peer(argv[1], RPMA_UTIL_IBV_CONTEXT_LOCAL);
-	msg = messages_reg(peer, &mr);
+	msg = messages_reg(peer, 1, &mr);
 	check(rpma_ep_listen(peer, argv[1], argv[2], &ep), "listening");
 	say_ready(argv[1], argv[2]);
 	check(rpma_ep_next_conn_req(ep, NULL, &req), "waiting for a client");
@@ -72,7 +72,7 @@ int main(int argc, char *argv[])
 	check(rpma_conn_req_connect(&req, NULL, &conn), "accepting the client");
 	expect_event(conn, RPMA_CONN_ESTABLISHED);
 	serve(conn, mr, msg);
-	wait_for_hang_up(conn);
+	hang_up(conn);
 
 	check(rpma_ep_shutdown(&ep), "rpma_ep_shutdown");
 	check(rpma_mr_dereg(&mr), "rpma_mr_dereg");

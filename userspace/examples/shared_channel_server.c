@@ -73,7 +73,7 @@ int main(int argc, char *argv[])
 	show_errors();
 
 	peer = open_peer(argv[1], RPMA_UTIL_IBV_CONTEXT_LOCAL);
-	msg = messages_reg(peer, &mr);
+	msg = messages_reg(peer, 1, &mr);
 	check(rpma_conn_cfg_new(&cfg), "rpma_conn_cfg_new");
 	check(rpma_conn_cfg_set_rcq_size(cfg, 10), "rpma_conn_cfg_set_rcq_size");
 	check(rpma_conn_cfg_set_compl_channel(cfg, true), "rpma_conn_cfg_set_compl_channel");
@@ -85,7 +85,7 @@ int main(int argc, char *argv[])
 	check(rpma_conn_req_connect(&req, NULL, &conn), "accepting the client");
 	expect_event(conn, RPMA_CONN_ESTABLISHED);
 	serve(conn, mr, msg);
-	wait_for_hang_up(conn);
+	hang_up(conn);
 
 	check(rpma_ep_shutdown(&ep), "rpma_ep_shutdown");
 	check(rpma_conn_cfg_delete(&cfg), "rpma_conn_cfg_delete");
