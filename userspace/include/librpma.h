@@ -5,14 +5,22 @@
  * The programming interface of librpma 1.3.0, served by /dev/rpma. Programs
  * written for librpma compile against this header and run unchanged.
  *
- * Every function that returns int returns 0 or one of RPMA_E_*. After
- * RPMA_E_PROVIDER errno says what the kernel said. Functions that make an
- * object store it in the last argument on success and leave that argument
- * alone on failure; the caller owns the object. Functions that end an object
- * take the address of the pointer, set it to NULL and accept a NULL object.
+ * Every function that returns int returns 0 or one of RPMA_E_*; the comments
+ * name them without that prefix. After a failure:
  *
- * All functions may be called from any thread, also on the same object; only
- * ending an object while another thread still uses it is a mistake.
+ * - PROVIDER: errno says what the kernel said. With other errors errno means
+ *   something only where the comment says so.
+ * - What the function stores is untouched, and so are the objects it was given,
+ *   unless the comment says otherwise.
+ * - What it began to make is undone: no descriptor and no memory stays behind.
+ *
+ * Functions that make an object store it in the last argument; the caller owns
+ * it. Functions that end an object take the address of the pointer, set it to
+ * NULL, and do nothing when it is NULL already.
+ *
+ * Threads: every function may be called by any number of threads at a time, on
+ * the same objects too. Only ending an object that another thread still uses is
+ * a mistake. Comments say more where calls share something.
  */
 #ifndef LIBRPMA_H
 #define LIBRPMA_H 1
@@ -61,15 +69,17 @@ enum rpma_util_ibv_context_type {
 /*
  * Finds the RDMA device behind an IPv4 or IPv6 address or host name. The
  * context is a token for rpma_peer_new(): it belongs to the library, stays
- * valid until the process ends and is no good for ibv_*() functions.
- * INVAL: NULL argument, unknown type. PROVIDER: no such device, see the log.
+ * valid until the process ends and is no good for ibv_*() functions; the same
+ * device gives the same one. INVAL: NULL argument, unknown type. NOMEM.
+ * PROVIDER: no such device, no such name, or /dev/rpma cannot be opened; the
+ * log says what to do.
  */
 int rpma_utils_get_ibv_context(const char *addr, enum rpma_util_ibv_context_type type,
 			       struct ibv_context **ibv_ctx_ptr);
 
 /*
- * Stores 1 when the device registers memory without pinning it, else 0.
- * INVAL: NULL argument.
+ * Stores 0: nothing is registered without being pinned, whatever the device
+ * could do. INVAL: NULL argument.
  */
 int rpma_utils_ibv_context_is_odp_capable(struct ibv_context *ibv_ctx, int *is_odp_capable);
 
@@ -80,7 +90,10 @@ struct rpma_peer_cfg;
 /* Makes a configuration without direct write. INVAL: NULL. NOMEM. */
 int rpma_peer_cfg_new(struct rpma_peer_cfg **pcfg_ptr);
 
-/* Frees a configuration. INVAL: NULL address. */
+/*
+ * Frees a configuration; connections it was applied to keep what it said.
+ * INVAL: NULL address.
+ */
 int rpma_peer_cfg_delete(struct rpma_peer_cfg **pcfg_ptr);
 
 /*
@@ -102,9 +115,9 @@ int rpma_peer_cfg_get_descriptor(const struct rpma_peer_cfg *pcfg, void *desc);
 int rpma_peer_cfg_get_descriptor_size(const struct rpma_peer_cfg *pcfg, size_t *desc_size);
 
 /*
- * Makes a configuration from bytes received. Whoever can change these bytes
- * on their way decides how durable writes are. INVAL: NULL, too few bytes.
- * NOMEM.
+ * Makes a configuration from bytes received; bytes behind the first are
+ * ignored. Whoever can change them on their way decides how durable writes
+ * are. INVAL: NULL, no bytes. NOMEM.
  */
 int rpma_peer_cfg_from_descriptor(const void *desc, size_t desc_size,
 				  struct rpma_peer_cfg **pcfg_ptr);
@@ -114,14 +127,18 @@ int rpma_peer_cfg_from_descriptor(const void *desc, size_t desc_size,
 struct rpma_peer;
 
 /*
- * Opens the device of a context. INVAL: NULL, or not a context of
- * rpma_utils_get_ibv_context(). NOMEM. PROVIDER: the device is gone.
+ * Opens the device of a context. RPMA_PERSISTENT_BY_READ and
+ * RPMA_FLUSH_METHOD in the environment are read now and hold for the peer's
+ * regions and connections, see librpma(7). INVAL: NULL, or not a context of
+ * rpma_utils_get_ibv_context(). NOMEM. PROVIDER: the device is gone, its
+ * driver untried, or a limit is reached.
  */
 int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr);
 
 /*
- * Ends a peer. Its regions, connections, requests and endpoints go first:
- * else PROVIDER with errno EBUSY, and the peer stays. INVAL: NULL address.
+ * Ends a peer. Its regions, shared receive queues, connections, requests and
+ * endpoints go first: else PROVIDER with errno EBUSY, and the peer stays, as
+ * librpma's manual has it (librpma itself loses it). INVAL: NULL address.
  */
 int rpma_peer_delete(struct rpma_peer **peer_ptr);
 
@@ -152,7 +169,8 @@ int rpma_mr_reg(struct rpma_peer *peer, void *ptr, size_t size, int usage,
 
 /*
  * Deregisters a region. Remote access ends when the call returns; requests
- * that still use the region fail. INVAL: NULL address. PROVIDER.
+ * that still use the region fail. A device that is gone is no error. INVAL:
+ * NULL address. PROVIDER: it is still registered and stays.
  */
 int rpma_mr_dereg(struct rpma_mr_local **mr_ptr);
 
@@ -172,9 +190,11 @@ int rpma_mr_get_ptr(const struct rpma_mr_local *mr, void **ptr);
 int rpma_mr_get_size(const struct rpma_mr_local *mr, size_t *size);
 
 /*
- * Makes a remote region from bytes received. Whoever can change these bytes
- * on their way decides where writes land. INVAL: NULL, too few bytes, no
- * usage. NOSUPP: the bytes describe no region. NOMEM.
+ * Makes a remote region from bytes received; bytes behind the description are
+ * ignored. Whoever can change them on their way decides where writes land.
+ * INVAL: NULL, too few bytes, no usage. NOSUPP: the region would reach past the
+ * end of the address space, which librpma finds out from a lost connection.
+ * NOMEM.
  */
 int rpma_mr_remote_from_descriptor(const void *desc, size_t desc_size,
 				   struct rpma_mr_remote **mr_ptr);
@@ -185,17 +205,29 @@ int rpma_mr_remote_get_size(const struct rpma_mr_remote *mr, size_t *size);
 /* Stores the RPMA_MR_USAGE_FLUSH_TYPE_* bits of a remote region. INVAL: NULL. */
 int rpma_mr_remote_get_flush_type(const struct rpma_mr_remote *mr, int *flush_type);
 
-/* Frees a remote region; the other machine is not told. INVAL: NULL address. */
+/*
+ * Frees a remote region; the other machine is not told, requests in flight are
+ * not touched. INVAL: NULL address.
+ */
 int rpma_mr_remote_delete(struct rpma_mr_remote **mr_ptr);
 
 /*
- * Advises how part of a region will be used, see ibv_advise_mr(3).
- * INVAL: bad range, advice or flags. NOSUPP. PROVIDER.
+ * Advises how part of a region will be used, see ibv_advise_mr(3). There is no
+ * paging on demand that could take advice, so this never succeeds. INVAL: NULL,
+ * a range outside the region, unknown flags, or writing advised of a region
+ * that is only read. NOSUPP, with errno EOPNOTSUPP: all else.
  */
 int rpma_mr_advise(struct rpma_mr_local *mr, size_t offset, size_t len, int advice,
 		   uint32_t flags);
 
 /* ---- connection configuration -------------------------------------------- */
+
+/*
+ * Configurations take any size. What cannot be had is PROVIDER, with errno
+ * EINVAL, where a connection is made: 0 completions in the main queue, or more
+ * than the device or the module's limits allow. A queue is as large as asked
+ * for, and larger if else a completion could be lost.
+ */
 
 struct rpma_conn_cfg;
 struct rpma_srq;
@@ -210,13 +242,16 @@ int rpma_conn_cfg_new(struct rpma_conn_cfg **cfg_ptr);
 /* Frees a configuration; connections made with it keep theirs. INVAL: NULL. */
 int rpma_conn_cfg_delete(struct rpma_conn_cfg **cfg_ptr);
 
-/* How long to look for the other machine. INVAL: NULL, less than 0. */
+/*
+ * How long to look for the other machine; 0 is no time at all, so that
+ * rpma_conn_req_new() fails. INVAL: NULL, less than 0.
+ */
 int rpma_conn_cfg_set_timeout(struct rpma_conn_cfg *cfg, int timeout_ms);
 
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_timeout(const struct rpma_conn_cfg *cfg, int *timeout_ms);
 
-/* Completions that the main completion queue holds. INVAL: NULL. */
+/* Completions that the main completion queue holds, at least 1. INVAL: NULL. */
 int rpma_conn_cfg_set_cq_size(struct rpma_conn_cfg *cfg, uint32_t cq_size);
 
 /* INVAL: NULL argument. */
@@ -231,28 +266,42 @@ int rpma_conn_cfg_set_rcq_size(struct rpma_conn_cfg *cfg, uint32_t rcq_size);
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_rcq_size(const struct rpma_conn_cfg *cfg, uint32_t *rcq_size);
 
-/* Writes, reads, flushes and sends in flight at a time. INVAL: NULL. */
+/*
+ * Writes, reads, flushes and sends in flight at a time; 0 is taken for 1.
+ * INVAL: NULL.
+ */
 int rpma_conn_cfg_set_sq_size(struct rpma_conn_cfg *cfg, uint32_t sq_size);
 
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_sq_size(const struct rpma_conn_cfg *cfg, uint32_t *sq_size);
 
-/* Receives in flight at a time. INVAL: NULL. */
+/*
+ * Receives in flight at a time; means nothing with a shared receive queue.
+ * INVAL: NULL.
+ */
 int rpma_conn_cfg_set_rq_size(struct rpma_conn_cfg *cfg, uint32_t rq_size);
 
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_rq_size(const struct rpma_conn_cfg *cfg, uint32_t *rq_size);
 
-/* Whether both completion queues share one channel. INVAL: NULL. */
+/*
+ * Whether both completion queues share one channel, see rpma_conn_wait(). Not
+ * together with a shared receive queue that has its own completion queue:
+ * INVAL where the connection is made. INVAL here: NULL.
+ */
 int rpma_conn_cfg_set_compl_channel(struct rpma_conn_cfg *cfg, bool shared);
 
 /* INVAL: NULL argument. */
 int rpma_conn_cfg_get_compl_channel(const struct rpma_conn_cfg *cfg, bool *shared);
 
-/* A receive queue shared with other connections; NULL: none. INVAL: NULL cfg. */
+/*
+ * A receive queue shared with other connections of the same peer. It must live
+ * as long as connections are made with this configuration, which holds a bare
+ * pointer. There is no way back to none. INVAL: NULL argument.
+ */
 int rpma_conn_cfg_set_srq(struct rpma_conn_cfg *cfg, struct rpma_srq *srq);
 
-/* INVAL: NULL argument. */
+/* Stores the shared receive queue; NULL: none. INVAL: NULL argument. */
 int rpma_conn_cfg_get_srq(const struct rpma_conn_cfg *cfg, struct rpma_srq **srq_ptr);
 
 /* ---- connection ---------------------------------------------------------- */
@@ -281,36 +330,45 @@ struct rpma_conn_private_data {
 
 /*
  * Stores the descriptor that is readable while an event waits. The connection
- * owns it; made O_NONBLOCK, rpma_conn_next_event() does not wait. INVAL: NULL.
+ * owns it; made O_NONBLOCK, rpma_conn_next_event() does not wait. INVAL:
+ * NULL argument.
  */
 int rpma_conn_get_event_fd(const struct rpma_conn *conn, int *fd);
 
 /*
- * Waits for the next event. INVAL: NULL argument. NO_EVENT: none now and the
- * descriptor is O_NONBLOCK, or none will ever come. UNKNOWN. PROVIDER.
+ * Waits for the next event; of several threads one gets it. INVAL: NULL
+ * argument. NO_EVENT: none now and the descriptor is O_NONBLOCK (errno EAGAIN),
+ * or none will ever come (ENODATA), where librpma waits for ever. UNKNOWN: an
+ * event without a name here. PROVIDER: a signal came (EINTR).
  */
 int rpma_conn_next_event(struct rpma_conn *conn, enum rpma_conn_event *event);
 
 /*
  * Stores what the other side sent with its request or answer; NULL and 0 if
- * nothing. The bytes live as long as the connection. INVAL: NULL argument.
+ * nothing, or nothing yet: the answer comes with RPMA_CONN_ESTABLISHED. The
+ * bytes live as long as the connection. The wire pads with zeros: 56 bytes come
+ * with a request, 196 with an answer. INVAL: NULL argument.
  */
 int rpma_conn_get_private_data(const struct rpma_conn *conn,
 			       struct rpma_conn_private_data *pdata);
 
 /*
  * Tells a connection what the other machine promised, see
- * rpma_peer_cfg_from_descriptor(). INVAL: NULL argument. PROVIDER.
+ * rpma_peer_cfg_from_descriptor(); the last word holds, for flushes posted
+ * after it. INVAL: NULL argument. PROVIDER.
  */
 int rpma_conn_apply_remote_peer_cfg(struct rpma_conn *conn, const struct rpma_peer_cfg *pcfg);
 
-/* Stores the number that completions carry as qp_num. INVAL: NULL. PROVIDER. */
+/* Stores the number that completions carry as qp_num. INVAL: NULL. */
 int rpma_conn_get_qp_num(const struct rpma_conn *conn, uint32_t *qp_num);
 
 /* Stores the main completion queue; the connection owns it. INVAL: NULL. */
 int rpma_conn_get_cq(const struct rpma_conn *conn, struct rpma_cq **cq_ptr);
 
-/* Stores the receive completion queue or NULL; owned likewise. INVAL: NULL. */
+/*
+ * Stores the receive completion queue; owned likewise. NULL: receives complete
+ * in the main one, or in that of a shared receive queue. INVAL: NULL.
+ */
 int rpma_conn_get_rcq(const struct rpma_conn *conn, struct rpma_cq **rcq_ptr);
 
 /*
@@ -321,19 +379,26 @@ int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd);
 
 /*
  * Waits on the shared channel and stores the queue to fetch from, and whether
- * it is the receive one (@is_rcq may be NULL). INVAL: NULL. NOT_SHARED_CHNL.
- * NO_COMPLETION. UNKNOWN. PROVIDER.
+ * it is the receive one (@is_rcq may be NULL). When both have something, the
+ * main one comes first, but not for ever. Of several threads one gets each
+ * event. @flags mean nothing. INVAL: NULL. NOT_SHARED_CHNL. NO_COMPLETION: none
+ * now and the descriptor is O_NONBLOCK (errno EAGAIN), or a signal came
+ * (EINTR). UNKNOWN: never. PROVIDER: the device is gone; stores NULL in @cq.
  */
 int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool *is_rcq);
 
 /*
  * Disconnects once what was posted is done, or gives that up after a second;
- * RPMA_CONN_CLOSED follows on both sides. Also after RPMA_CONN_CLOSED.
- * INVAL: NULL. PROVIDER: it never was established.
+ * RPMA_CONN_CLOSED follows on both sides. Also after RPMA_CONN_CLOSED, when
+ * there is nothing left to do. INVAL: NULL. PROVIDER: it never was established
+ * (errno ENOTCONN).
  */
 int rpma_conn_disconnect(struct rpma_conn *conn);
 
-/* Ends a connection and its completion queues. INVAL: NULL address. */
+/*
+ * Ends a connection in any state, and its completion queues; what they hold is
+ * lost, and so is what is still in flight. INVAL: NULL address.
+ */
 int rpma_conn_delete(struct rpma_conn **conn_ptr);
 
 /* ---- connection requests ------------------------------------------------- */
@@ -342,30 +407,43 @@ struct rpma_conn_req;
 
 /*
  * Makes a request to connect to @addr (host name, IPv4, IPv6) and @port
- * (number or service name). @cfg NULL: the defaults. INVAL: another NULL.
- * NOMEM. PROVIDER: unknown, unreachable, or a queue size that cannot be had.
+ * (number or service name). @cfg NULL: the defaults. INVAL: another NULL, or a
+ * shared channel and a shared receive queue with its own completion queue.
+ * NOMEM. NOSUPP: RPMA_FLUSH_METHOD in the environment asks for what cannot be
+ * had. PROVIDER: unknown, unreachable, or a queue size that cannot be had.
  */
 int rpma_conn_req_new(struct rpma_peer *peer, const char *addr, const char *port,
 		      const struct rpma_conn_cfg *cfg, struct rpma_conn_req **req_ptr);
 
-/* Ends a request; an incoming one is rejected. INVAL: NULL address. PROVIDER. */
+/*
+ * Ends a request; an incoming one is rejected, and if its sender is gone
+ * already that is no error. INVAL: NULL address.
+ */
 int rpma_conn_req_delete(struct rpma_conn_req **req_ptr);
 
 /*
  * Connects, or accepts an incoming request, and stores the connection; an
  * event tells how it went. @pdata may be NULL; at most 56 bytes connect and
- * 196 accept. The request is gone in every outcome. INVAL: another NULL, no
- * bytes in @pdata. NOMEM. PROVIDER.
+ * 196 accept, more are PROVIDER with errno EINVAL. The request is gone and its
+ * pointer NULL in every outcome, and after a failure an incoming one was
+ * rejected. INVAL: no request, no @conn_ptr, or no bytes in @pdata. NOMEM.
+ * PROVIDER.
  */
 int rpma_conn_req_connect(struct rpma_conn_req **req_ptr,
 			  const struct rpma_conn_private_data *pdata,
 			  struct rpma_conn **conn_ptr);
 
-/* As rpma_recv(), before the connection is established. INVAL: NULL. PROVIDER. */
+/*
+ * As rpma_recv(), before the connection is established; @dst must be given.
+ * INVAL: NULL, a range outside its region. PROVIDER.
+ */
 int rpma_conn_req_recv(struct rpma_conn_req *req, struct rpma_mr_local *dst, size_t offset,
 		       size_t len, const void *op_context);
 
-/* Stores what came with an incoming request; lives as long. INVAL: NULL. */
+/*
+ * Stores what came with an incoming request; lives as long, and the connection
+ * has it then. NULL and 0 if nothing, or the request is one's own. INVAL: NULL.
+ */
 int rpma_conn_req_get_private_data(const struct rpma_conn_req *req,
 				   struct rpma_conn_private_data *pdata);
 
@@ -380,7 +458,10 @@ struct rpma_ep;
 int rpma_ep_listen(struct rpma_peer *peer, const char *addr, const char *port,
 		   struct rpma_ep **ep_ptr);
 
-/* Stops listening; connections made stay. INVAL: NULL address. */
+/*
+ * Stops listening; connections made stay, requests not taken are rejected.
+ * INVAL: NULL address.
+ */
 int rpma_ep_shutdown(struct rpma_ep **ep_ptr);
 
 /*
@@ -390,8 +471,11 @@ int rpma_ep_shutdown(struct rpma_ep **ep_ptr);
 int rpma_ep_get_fd(const struct rpma_ep *ep, int *fd);
 
 /*
- * Waits for a request to connect. @cfg NULL: the defaults. INVAL: another
- * NULL. NO_EVENT: none now and the descriptor is O_NONBLOCK. NOMEM. PROVIDER.
+ * Waits for a request to connect; of several threads one gets it. @cfg NULL:
+ * the defaults. When its queues cannot be made, it waits on for a call with
+ * another @cfg. INVAL: another NULL, or a @cfg that rpma_conn_req_new() would
+ * not take either. NO_EVENT: none now and the descriptor is O_NONBLOCK (errno
+ * EAGAIN). NOMEM. NOSUPP: as of rpma_conn_req_new(); it was rejected. PROVIDER.
  */
 int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 			  struct rpma_conn_req **req_ptr);
@@ -400,13 +484,19 @@ int rpma_ep_next_conn_req(struct rpma_ep *ep, const struct rpma_conn_cfg *cfg,
 
 struct rpma_srq_cfg;
 
-/* Makes a configuration: 100 receives, 100 completions. INVAL: NULL. NOMEM. */
+/*
+ * Makes a configuration. It says 20 receives and 20 completions, as librpma's
+ * does; there is room for 100, as librpma's manual has it. INVAL: NULL. NOMEM.
+ */
 int rpma_srq_cfg_new(struct rpma_srq_cfg **cfg_ptr);
 
-/* Frees a configuration. INVAL: NULL address. */
+/* Frees a configuration; queues made with it keep theirs. INVAL: NULL address. */
 int rpma_srq_cfg_delete(struct rpma_srq_cfg **cfg_ptr);
 
-/* Receives in flight at a time. INVAL: NULL. */
+/*
+ * Receives in flight at a time, at least 1; up to 100 cost nothing. INVAL:
+ * NULL.
+ */
 int rpma_srq_cfg_set_rq_size(struct rpma_srq_cfg *cfg, uint32_t rq_size);
 
 /* INVAL: NULL argument. */
@@ -418,17 +508,33 @@ int rpma_srq_cfg_set_rcq_size(struct rpma_srq_cfg *cfg, uint32_t rcq_size);
 /* INVAL: NULL argument. */
 int rpma_srq_cfg_get_rcq_size(const struct rpma_srq_cfg *cfg, uint32_t *rcq_size);
 
-/* Makes a shared receive queue. @cfg NULL: the defaults. INVAL. NOMEM. PROVIDER. */
+/*
+ * Makes a shared receive queue. @cfg NULL: the defaults. INVAL: another NULL.
+ * NOMEM. PROVIDER: a size that cannot be had (errno EINVAL), or a limit.
+ */
 int rpma_srq_new(struct rpma_peer *peer, struct rpma_srq_cfg *cfg, struct rpma_srq **srq_ptr);
 
-/* Ends a shared receive queue that no connection uses. INVAL. PROVIDER. */
+/*
+ * Ends a shared receive queue; receives that no message took are dropped. Its
+ * pointer is NULL in every outcome. INVAL: NULL address. PROVIDER with errno
+ * EBUSY: connections or requests use it. They may go on, and it ends with the
+ * last of them, while librpma would lose it.
+ */
 int rpma_srq_delete(struct rpma_srq **srq_ptr);
 
-/* As rpma_recv(), for whichever connection a message arrives on. */
+/*
+ * As rpma_recv(), for whichever connection a message arrives on; the qp_num of
+ * the completion tells which. INVAL. PROVIDER; with errno EAGAIN the queue is
+ * full until messages come.
+ */
 int rpma_srq_recv(struct rpma_srq *srq, struct rpma_mr_local *dst, size_t offset, size_t len,
 		  const void *op_context);
 
-/* Stores its completion queue or NULL; the shared queue owns it. INVAL: NULL. */
+/*
+ * Stores the completion queue that all its receives complete in; the shared
+ * queue owns it. NULL: they complete where those of each connection would.
+ * INVAL: NULL.
+ */
 int rpma_srq_get_rcq(const struct rpma_srq *srq, struct rpma_cq **rcq_ptr);
 
 /* ---- requests ------------------------------------------------------------ */
@@ -440,9 +546,11 @@ int rpma_srq_get_rcq(const struct rpma_srq *srq, struct rpma_cq **rcq_ptr);
  *
  * Common to all requests: they are carried out in the order they were posted,
  * @op_context comes back as wr_id of struct ibv_wc, and a call that fails has
- * posted nothing. INVAL: NULL, no flags, a range outside its region.
- * PROVIDER: not connected, the region is not for this, or (errno EAGAIN) the
- * queues are full until completions are fetched.
+ * posted nothing and hurt nothing. A full send queue makes the caller wait as
+ * long as room comes without his help. INVAL: NULL, no flags, a range outside
+ * its region (librpma loses the connection). PROVIDER: not connected
+ * (ENOTCONN), a region that is not for this (EACCES) or another peer's (EXDEV),
+ * or the queues are full until completions are fetched (EAGAIN).
  */
 #define RPMA_F_COMPLETION_ON_ERROR	(1 << 0)
 #define RPMA_F_COMPLETION_ALWAYS	(1 << 1 | RPMA_F_COMPLETION_ON_ERROR)
@@ -483,7 +591,9 @@ enum rpma_flush_type {
  * completion means that they are there. Checked in this order. INVAL: NULL,
  * no flags, unknown type. NOSUPP: PERSISTENT, and the other machine did not
  * declare direct write (rpma_conn_apply_remote_peer_cfg()); or the region was
- * not registered for this type. Then as all requests.
+ * not registered for this type; or, with errno EOPNOTSUPP, the flush would
+ * travel as a READ that the other side may refuse, which would end the
+ * connection: see rpma_flush(3). Then as all requests.
  */
 int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset, size_t len,
 	       enum rpma_flush_type type, int flags, const void *op_context);
@@ -496,7 +606,11 @@ int rpma_send(struct rpma_conn *conn, const struct rpma_mr_local *src, size_t of
 int rpma_send_with_imm(struct rpma_conn *conn, const struct rpma_mr_local *src, size_t offset,
 		       size_t len, int flags, uint32_t imm, const void *op_context);
 
-/* Makes room for one message; always reported. @dst NULL: for an empty one. */
+/*
+ * Makes room for one message; always reported. @dst NULL: for an empty one.
+ * PROVIDER with errno EINVAL: the connection has a shared receive queue, see
+ * rpma_srq_recv().
+ */
 int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, size_t len,
 	      const void *op_context);
 
@@ -504,22 +618,26 @@ int rpma_recv(struct rpma_conn *conn, struct rpma_mr_local *dst, size_t offset, 
 
 /*
  * Stores the descriptor that is readable when completions may be fetched; the
- * queue owns it; made O_NONBLOCK, rpma_cq_wait() does not wait. INVAL: NULL.
+ * queue owns it; made O_NONBLOCK, rpma_cq_wait() does not wait. Queues that
+ * share a channel have the channel's. INVAL: NULL.
  */
 int rpma_cq_get_fd(const struct rpma_cq *cq, int *fd);
 
 /*
  * Waits until completions arrive; they may have been fetched meanwhile.
- * INVAL: NULL. NO_COMPLETION: none now and O_NONBLOCK, or a signal came.
- * SHARED_CHANNEL: use rpma_conn_wait(). PROVIDER: the device is gone.
+ * INVAL: NULL. NO_COMPLETION: none now and O_NONBLOCK (errno EAGAIN), or a
+ * signal came (EINTR). SHARED_CHANNEL: use rpma_conn_wait(). PROVIDER: the
+ * device is gone.
  */
 int rpma_cq_wait(struct rpma_cq *cq);
 
 /*
  * Fetches up to @num_entries completions into @wc, oldest first, without
  * waiting, and stores how many; @num_entries_got may be NULL for one. Of a
- * failed request only wr_id, status, qp_num and vendor_err mean something.
- * INVAL: NULL, less than 1. NO_COMPLETION: none now. PROVIDER.
+ * failed request only wr_id, status, qp_num and vendor_err mean something. Of
+ * several threads one gets each completion. @wc may be written to without
+ * success too. INVAL: NULL, less than 1. NO_COMPLETION: none now. UNKNOWN:
+ * never. PROVIDER: the device is gone and all was fetched.
  */
 int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got);
 
@@ -542,7 +660,10 @@ enum rpma_log_threshold {
 	RPMA_LOG_THRESHOLD_MAX
 };
 
-/* Sets a threshold. INVAL: no such threshold or level. */
+/*
+ * Sets a threshold, for all threads from now on. INVAL: no such threshold or
+ * level. AGAIN: never.
+ */
 int rpma_log_set_threshold(enum rpma_log_threshold threshold, enum rpma_log_level level);
 
 /* Stores a threshold. INVAL: no such threshold, NULL. */
@@ -559,7 +680,11 @@ typedef void rpma_log_function(enum rpma_log_level level, const char *file_name,
 /* The library's own function: to syslog(3) and stderr. */
 #define RPMA_LOG_USE_DEFAULT_FUNCTION (NULL)
 
-/* Sets who takes the messages up to RPMA_LOG_THRESHOLD. */
+/*
+ * Sets who takes the messages up to RPMA_LOG_THRESHOLD; NULL is the library's
+ * own. Another thread may still be in the last one when this returns. AGAIN:
+ * never.
+ */
 int rpma_log_set_function(rpma_log_function *log_function);
 
 #ifdef __cplusplus
