@@ -113,6 +113,9 @@ TEST_F_TIMEOUT(threads, one_listener_per_port, WAIT_SECONDS)
 
 enum plan { ACCEPT, REJECT, FORGET, SPOIL, PLANS };
 
+/* How far one of them came. */
+enum { KNOCKED = 1, SERVED };
+
 static struct rpma_conn_cfg *cfg_in_use;
 static atomic_int asked, taken, knocks[THREADS][ROUNDS_MAX];
 
@@ -128,6 +131,9 @@ static int wait_for_event(struct rpma_conn *conn, enum rpma_conn_event want)
 	enum rpma_conn_event event = RPMA_CONN_UNDEFINED;
 
 	TRY(!rpma_conn_next_event(conn, &event));
+	if (event != want)
+		fprintf(stderr, "# %s instead of %s\n", rpma_utils_conn_event_2str(event),
+			rpma_utils_conn_event_2str(want));
 	TRY(event == want);
 	return 0;
 }
@@ -161,6 +167,9 @@ static int use_connection(struct worker *w, struct rpma_conn *conn, const struct
 			CONTEXT(knock->round)));
 	DO(reap_one(conn, CONTEXT(knock->round)));
 	TRY(!memcmp(c->buf + at, w->e->s.buf + at, SLICE));
+	/* The last message of the handshake may be slower than our good-bye. */
+	while (atomic_load(&knocks[knock->nr][knock->round]) < SERVED)
+		TRY(!poll(NULL, 0, 1));
 	TRY(!rpma_conn_disconnect(conn));
 	return wait_for_event(conn, RPMA_CONN_CLOSED);
 }
@@ -204,7 +213,7 @@ static int answer(struct rpma_conn_req *req)
 	TRY(!rpma_conn_req_get_private_data(req, &ask) && ask.len >= sizeof(knock));
 	memcpy(&knock, ask.ptr, sizeof(knock));
 	TRY(knock.nr >= 0 && knock.nr < THREADS && knock.round >= 0 && knock.round < ROUNDS_MAX);
-	TRY(atomic_fetch_add(&knocks[knock.nr][knock.round], 1) == 0);
+	TRY(atomic_exchange(&knocks[knock.nr][knock.round], KNOCKED) == 0);
 	if (knock.plan == REJECT) {
 		TRY(!rpma_conn_req_delete(&req) && !req);
 		return 0;
@@ -214,6 +223,7 @@ static int answer(struct rpma_conn_req *req)
 	ask.len = sizeof(knock);
 	TRY(!rpma_conn_req_connect(&req, &ask, &conn) && !req);
 	DO(wait_for_event(conn, RPMA_CONN_ESTABLISHED));
+	TRY(atomic_exchange(&knocks[knock.nr][knock.round], SERVED) == KNOCKED);
 	DO(wait_for_event(conn, RPMA_CONN_CLOSED));
 	TRY(!rpma_conn_delete(&conn) && !conn);
 	return 0;
