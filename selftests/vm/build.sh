@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: build.sh KERNEL...
 # Builds, inside the Debian tree, rpma.ko for each kernel (build/kmod/KERNEL),
-# the library (build/userspace) and the test programs (build/selftests).
+# the library (build/userspace) and the test programs (build/selftests), and
+# both again for sanitizers and valgrind (build/sanitize).
 # Sources are copied for the module: before 6.13 kbuild writes objects beside
 # them. A part that does not build is left out and named in build/unbuilt;
 # whoever needs it fails.
@@ -39,4 +40,6 @@ done
 part userspace in_tree make -j"$JOBS" -C /rpma/userspace BUILD=/rpma/build/userspace \
 	all examples || rm -f "$BUILD"/userspace/librpma.so*
 part selftests in_tree make -k -j"$JOBS" -C /rpma/selftests BUILD=/rpma/build || true
+part sanitize in_tree make -s -k -j"$JOBS" -C /rpma/selftests/sanitize BUILD=/rpma/build ||
+	rm -f "$BUILD"/sanitize/*/librpma.so*
 [ ! -s "$BUILD/unbuilt" ]

@@ -42,6 +42,11 @@ vm_payload() {
 	if [ -d "$BUILD/selftests" ]; then
 		find "$BUILD/selftests" -maxdepth 1 -type f -executable -exec cp {} "$root/tests/" \;
 	fi
+	if [ -d "$BUILD/sanitize" ]; then
+		(cd "$BUILD" && find sanitize -maxdepth 2 \( -name 'librpma.so.0' -o -name '*_test' \) \
+			-print0 | cpio -0pdm --quiet "$root")
+		cp "$TOP"/selftests/sanitize/{tools.sh,*.supp} "$root/sanitize/"
+	fi
 	cp "$TOP"/selftests/*_test.sh "$root/tests/"
 	if [ -d "$BUILD/userspace/examples" ]; then
 		find "$BUILD/userspace/examples" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
