@@ -39,6 +39,7 @@ for kernel; do
 done
 part userspace in_tree make -j"$JOBS" -C /rpma/userspace BUILD=/rpma/build/userspace \
 	all examples || rm -f "$BUILD"/userspace/librpma.so*
+part fio "$VM/fio.sh" || rm -f "$BUILD/fio/fio"
 part selftests in_tree make -k -j"$JOBS" -C /rpma/selftests BUILD=/rpma/build || true
 part sanitize in_tree make -s -k -j"$JOBS" -C /rpma/selftests/sanitize BUILD=/rpma/build ||
 	rm -f "$BUILD"/sanitize/*/librpma.so*

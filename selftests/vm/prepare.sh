@@ -11,6 +11,7 @@ flock 9
 "$VM/rootfs.sh"
 "$VM/linux-source.sh"
 "$VM/image.sh"
+"$VM/fio-source.sh" || say "going on without fio"
 for kernel; do
 	if [ "$kernel" = debug ]; then "$VM/debug-kernel.sh"; fi
 	"$VM/kernel.sh" "$kernel"

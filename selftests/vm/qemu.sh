@@ -51,6 +51,7 @@ vm_payload() {
 	if [ -d "$BUILD/userspace/examples" ]; then
 		find "$BUILD/userspace/examples" -maxdepth 1 -type f -executable -exec cp {} "$root/bin/" \;
 	fi
+	if [ -e "$BUILD/fio/fio" ]; then cp "$BUILD/fio/fio" "$root/bin/"; fi
 	exec {lock}>&-
 	cp -r "$@" "$root/job/"
 	basename "$1" >"$root/job/script"
