@@ -4,7 +4,12 @@
  *
  * A queue has at most one event pending, as it would have on a channel of
  * verbs. Whoever sleeps arms every queue first, so the adapter need not be
- * asked while others poll. Events are delivered in the order they came.
+ * asked while others poll.
+ *
+ * Of queues with an event those come first that joined first. Programs join
+ * the queue of their sends before that of their RECVs, and expect to hear that
+ * a message was sent before they hear of the answer, which the adapter may well
+ * report the other way round.
  */
 
 #include <linux/anon_inodes.h>
@@ -21,6 +26,9 @@
 /* Events delivered by one read(2). */
 #define RPMA_CHANNEL_BATCH 8
 
+/* How often in a row a queue may be passed over. */
+#define RPMA_CHANNEL_PASSED_OVER_MAX 16
+
 /*
  * struct rpma_channel - a completion channel
  *
@@ -28,8 +36,7 @@
  * @ref: one of its descriptor, one of each member
  * @read_lock: one reads at a time
  * @lock: the members; never held while user memory is touched
- * @members: completion queues
- * @clock: counts events, to know which came first
+ * @members: completion queues, in the order they joined
  * @wait: woken when a member has an event, or has left
  */
 struct rpma_channel {
@@ -38,7 +45,6 @@ struct rpma_channel {
 	struct mutex read_lock; /* read(2) */
 	struct mutex lock; /* members */
 	struct list_head members;
-	atomic64_t clock;
 	wait_queue_head_t wait;
 };
 
@@ -99,12 +105,8 @@ void rpma_channel_wake(struct rpma_channel_member *member)
 {
 	struct rpma_channel *channel = member->channel;
 
-	if (!channel)
-		return;
-	if (!atomic64_read(&member->since))
-		atomic64_cmpxchg(&member->since, 0,
-				 atomic64_inc_return(&channel->clock));
-	wake_up(&channel->wait);
+	if (channel && wq_has_sleeper(&channel->wait))
+		wake_up(&channel->wait);
 }
 
 /* ---- events ---- */
@@ -141,52 +143,49 @@ static bool rpma_channel_is_gone(struct rpma_channel *channel)
 	return !list_empty(&channel->members);
 }
 
-/* Of those that came after @after, the member whose event came first. */
-static struct rpma_channel_member *
-rpma_channel_next(struct rpma_channel *channel, u64 after)
-{
-	struct rpma_channel_member *member, *first = NULL;
-	u64 since, first_since = U64_MAX;
-
-	list_for_each_entry(member, &channel->members, node) {
-		if (!member->ops->has_event(member))
-			continue;
-		/* One whose completions somebody fetched without us. */
-		if (!atomic64_read(&member->since))
-			rpma_channel_wake(member);
-		since = atomic64_read(&member->since);
-		if (since > after && since < first_since) {
-			first_since = since;
-			first = member;
-		}
-	}
-	return first;
-}
-
 struct rpma_channel_batch {
 	u32 nr;
 	struct rpma_channel_member *members[RPMA_CHANNEL_BATCH];
 	struct rpma_channel_event events[RPMA_CHANNEL_BATCH];
 };
 
+static void rpma_channel_choose(struct rpma_channel_batch *batch,
+				struct rpma_channel_member *member)
+{
+	batch->members[batch->nr] = member;
+	batch->events[batch->nr] = (struct rpma_channel_event) {
+		.cookie = member->cookie,
+		.unread = member->ops->unread(member),
+	};
+	batch->nr++;
+}
+
+static bool rpma_channel_must_be_next(struct rpma_channel_member *member)
+{
+	return member->passed_over >= RPMA_CHANNEL_PASSED_OVER_MAX;
+}
+
 /* Return: 0, also if there is none yet, or -ENODEV. */
 static int rpma_channel_collect(struct rpma_channel *channel,
 				struct rpma_channel_batch *batch, u32 want)
 {
-	struct rpma_channel_member *member = NULL;
+	struct rpma_channel_member *member;
 
 	guard(mutex)(&channel->lock);
 	rpma_channel_arm(channel);
-	for (batch->nr = 0; batch->nr < want; batch->nr++) {
-		member = rpma_channel_next(channel, member ?
-					   atomic64_read(&member->since) : 0);
-		if (!member)
-			break;
-		batch->members[batch->nr] = member;
-		batch->events[batch->nr] = (struct rpma_channel_event) {
-			.cookie = member->cookie,
-			.unread = member->ops->unread(member),
-		};
+	batch->nr = 0;
+	list_for_each_entry(member, &channel->members, node)
+		if (batch->nr < want && rpma_channel_must_be_next(member) &&
+		    member->ops->has_event(member))
+			rpma_channel_choose(batch, member);
+	list_for_each_entry(member, &channel->members, node) {
+		if (rpma_channel_must_be_next(member) ||
+		    !member->ops->has_event(member))
+			continue;
+		if (batch->nr < want)
+			rpma_channel_choose(batch, member);
+		else
+			member->passed_over++;
 	}
 	return !batch->nr && rpma_channel_is_gone(channel) ? -ENODEV : 0;
 }
@@ -203,8 +202,7 @@ static void rpma_channel_consume(struct rpma_channel *channel,
 		for (i = 0; i < batch->nr; i++) {
 			if (batch->members[i] != member)
 				continue;
-			/* First, so that a new event has its own time. */
-			atomic64_set(&member->since, 0);
+			member->passed_over = 0;
 			member->ops->consume(member);
 		}
 	}

@@ -35,14 +35,14 @@ struct rpma_channel_ops {
  * @channel: referenced, or NULL
  * @node: on channel->members
  * @cookie: the user's name for it
- * @since: when its event came, by the channel's clock; 0: none
+ * @passed_over: how often in a row others were told and it was not
  */
 struct rpma_channel_member {
 	const struct rpma_channel_ops *ops;
 	struct rpma_channel *channel;
 	struct list_head node;
 	u64 cookie;
-	atomic64_t since;
+	u32 passed_over;
 };
 
 /**

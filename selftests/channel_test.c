@@ -94,31 +94,56 @@ TEST_F_TIMEOUT(channel, names_the_queue_that_has_something, WAIT_SECONDS)
 	expect_no_channel_event(self->fd);
 }
 
-TEST_F_TIMEOUT(channel, delivers_in_the_order_events_came, WAIT_SECONDS)
+static __u64 next_cookie(struct __test_metadata *_metadata, int fd)
+{
+	struct rpma_channel_event event = {};
+
+	ASSERT_EQ(POLLIN, poll_for(fd, POLLIN, WAIT_MS));
+	ASSERT_EQ((ssize_t)sizeof(event), read(fd, &event, sizeof(event)));
+	return event.cookie;
+}
+
+/* Whichever came first: a message was sent before its answer was received. */
+TEST_F_TIMEOUT(channel, queue_that_joined_first_comes_first, WAIT_SECONDS)
 {
 	struct pair *p = &self->p;
 	struct rpma_channel_event events[3];
 
-	for (int recv_first = 0; recv_first < 2; recv_first++) {
-		if (recv_first)
-			send_something(_metadata, p);
-		else
-			flush_something(_metadata, p);
-		/* Armed by this, and there. */
-		ASSERT_EQ(POLLIN, poll_for(self->fd, POLLIN, WAIT_MS));
-		if (recv_first)
-			flush_something(_metadata, p);
-		else
-			send_something(_metadata, p);
-		ASSERT_EQ(POLLIN, poll_for(recv_first ? p->server.cq : p->server.rcq,
-					   POLLIN, WAIT_MS));
-		ASSERT_EQ(2 * (ssize_t)sizeof(events[0]),
-			  read(self->fd, events, sizeof(events)));
-		EXPECT_EQ(recv_first ? RECVS : SENDS, events[0].cookie);
-		EXPECT_EQ(recv_first ? SENDS : RECVS, events[1].cookie);
+	for (int both_at_once = 0; both_at_once < 2; both_at_once++) {
+		send_something(_metadata, p);
+		ASSERT_EQ(POLLIN, poll_for(p->server.rcq, POLLIN, WAIT_MS));
+		flush_something(_metadata, p);
+		ASSERT_EQ(POLLIN, poll_for(p->server.cq, POLLIN, WAIT_MS));
+		if (both_at_once) {
+			ASSERT_EQ(2 * (ssize_t)sizeof(events[0]),
+				  read(self->fd, events, sizeof(events)));
+			EXPECT_EQ(SENDS, events[0].cookie);
+			EXPECT_EQ(RECVS, events[1].cookie);
+		} else {
+			EXPECT_EQ(SENDS, next_cookie(_metadata, self->fd));
+			/* It is told again as long as its completion is unread. */
+			EXPECT_EQ(SENDS, next_cookie(_metadata, self->fd));
+		}
 		reap(_metadata, p->server.cq);
+		if (!both_at_once)
+			EXPECT_EQ(RECVS, next_cookie(_metadata, self->fd));
 		reap(_metadata, p->server.rcq);
 	}
+}
+
+TEST_F_TIMEOUT(channel, busy_queue_does_not_starve_the_other, WAIT_SECONDS)
+{
+	struct pair *p = &self->p;
+	int n = 0;
+
+	send_something(_metadata, p);
+	ASSERT_EQ(POLLIN, poll_for(p->server.rcq, POLLIN, WAIT_MS));
+	do {
+		flush_something(_metadata, p);
+		ASSERT_EQ(POLLIN, poll_for(p->server.cq, POLLIN, WAIT_MS));
+		ASSERT_GT(100, n++);
+	} while (next_cookie(_metadata, self->fd) == SENDS && reap(_metadata, p->server.cq).op);
+	EXPECT_EQ(17, n);
 }
 
 /* As one of verbs would: what came is told, even if it was taken meanwhile. */

@@ -403,9 +403,9 @@ struct rpma_ioc_mr_reg {
  *
  * Completion queues join it as they are made, see RPMA_CQ_CREATE_F_CHANNEL.
  * The descriptor is read with read(2): whole struct rpma_channel_event, one for
- * each queue with an event pending (as RPMA_IOC_CQ_WAIT would see it), in the
- * order they came, which consumes them; blocking until there is one unless
- * O_NONBLOCK. ENODEV: the devices of all its queues are gone and every
+ * each queue with an event pending (as RPMA_IOC_CQ_WAIT would see it), which
+ * consumes them; blocking until there is one unless O_NONBLOCK. Queues that
+ * joined earlier come first, but none is passed over for ever. ENODEV: the devices of all its queues are gone and every
  * completion was read. poll(2) says POLLIN while an event is pending, POLLERR
  * once the devices are gone. It counts as a completion queue in limits.
  */
