@@ -16,23 +16,7 @@
 /* How long requests posted before a disconnect may take. */
 #define LINGER_MS 1000
 
-/* How often in a row the main queue may come before the receive queue. */
-#define RCQ_PASSED_OVER_MAX 16
-
 /* ---- birth and death ----------------------------------------------------- */
-
-static int share_channel(struct rpma_conn *conn)
-{
-	int ret = kernel_channel_create(cq_fd(conn->cq), cq_fd(conn->rcq));
-
-	if (ret < 0)
-		return err_report(-ret, "making a channel shared by completion queues");
-	conn->channel_fd = ret;
-	cq_share(conn->cq, ret);
-	if (conn->rcq)
-		cq_share(conn->rcq, ret);
-	return 0;
-}
 
 /*
  * Its completion queues. Receives complete in the shared receive queue's own
@@ -45,6 +29,7 @@ static int make_queues(const struct rpma_peer *peer, const struct conn_params *p
 	struct rpma_cq *srq_cq = params->srq ? srq_rcq(params->srq) : NULL;
 	uint32_t recvs = params->srq ? srq_entries(params->srq) : params->rq_size;
 	bool own_rcq = params->rcq_size && !srq_cq;
+	struct kernel_channel_place first = {}, second = {};
 	uint64_t in_flight = sq_size;
 	int ret;
 
@@ -60,11 +45,18 @@ static int make_queues(const struct rpma_peer *peer, const struct conn_params *p
 	if (!own_rcq && !srq_cq)
 		in_flight += recvs;
 
-	ret = cq_new(peer, params->cq_size, in_flight, &conn->cq);
+	if (params->shared_channel) {
+		ret = kernel_channel_create(peer->fd);
+		if (ret < 0)
+			return err_report(-ret, "making a channel shared by completion queues");
+		conn->channel_fd = ret;
+		/* This order is the one in which the kernel tells of them. */
+		first = (struct kernel_channel_place) { ret, KERNEL_CHANNEL_CQ };
+		second = (struct kernel_channel_place) { ret, KERNEL_CHANNEL_RCQ };
+	}
+	ret = cq_new(peer, params->cq_size, in_flight, first, &conn->cq);
 	if (!ret && own_rcq)
-		ret = cq_new(peer, params->rcq_size, recvs, &conn->rcq);
-	if (!ret && params->shared_channel)
-		ret = share_channel(conn);
+		ret = cq_new(peer, params->rcq_size, recvs, second, &conn->rcq);
 	return ret;
 }
 
@@ -401,41 +393,9 @@ int rpma_conn_get_compl_fd(const struct rpma_conn *conn, int *fd)
 	return 0;
 }
 
-/*
- * Which of the queues that are ready comes first? The answer to a message was
- * received after the message was sent, and programs rely on hearing of it in
- * this order. So the main queue, but not for ever.
- */
-static struct rpma_cq *channel_choose(struct rpma_conn *conn, int ready)
-{
-	if (!(ready & KERNEL_CHANNEL_RCQ))
-		return conn->cq;
-	if ((ready & KERNEL_CHANNEL_CQ) &&
-	    atomic_fetch_add(&conn->rcq_passed_over, 1) < RCQ_PASSED_OVER_MAX)
-		return conn->cq;
-	atomic_store(&conn->rcq_passed_over, 0);
-	return conn->rcq;
-}
-
-/* Waits again when another thread consumed the event first. */
-static int channel_wait(struct rpma_conn *conn, struct rpma_cq **cq)
-{
-	int ready, ret;
-
-	do {
-		ready = kernel_channel_wait(conn->channel_fd);
-		if (ready < 0)
-			return ready;
-		*cq = channel_choose(conn, ready);
-		ret = cq_consume(*cq);
-	} while (ret == -EAGAIN);
-	return ret < 0 ? ret : 0;
-}
-
 /* librpma defines flags here and takes no notice of them. */
 int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool *is_rcq)
 {
-	struct rpma_cq *ready;
 	int ret;
 
 	(void)flags;
@@ -444,17 +404,17 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool 
 	if (conn->channel_fd < 0)
 		return RPMA_E_NOT_SHARED_CHNL;
 
-	ret = channel_wait(conn, &ready);
+	ret = kernel_channel_wait(conn->channel_fd);
 	if (ret == -EAGAIN || ret == -EINTR) {
 		errno = -ret;
 		return RPMA_E_NO_COMPLETION;
 	}
-	if (ret) {
+	if (ret < 0) {
 		*cq = NULL;
 		return err_report(-ret, "waiting for completions");
 	}
-	*cq = ready;
+	*cq = ret == KERNEL_CHANNEL_RCQ ? conn->rcq : conn->cq;
 	if (is_rcq)
-		*is_rcq = ready == conn->rcq;
+		*is_rcq = ret == KERNEL_CHANNEL_RCQ;
 	return 0;
 }

@@ -24,7 +24,6 @@ struct rpma_conn {
 	struct rpma_cq *rcq;		/* NULL: there is none */
 	struct rpma_srq *srq;		/* held; NULL: it has its own receives */
 	int channel_fd;			/* -1: each queue has its own events */
-	atomic_uint rcq_passed_over;	/* how often in a row on the channel */
 	atomic_bool direct_write;	/* what the other side's peer_cfg says */
 	atomic_uint qp_num;
 	atomic_uint private_data_len;	/* published after private_data */

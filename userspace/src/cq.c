@@ -15,7 +15,6 @@
 
 #include "cq.h"
 #include "err.h"
-#include "kernel.h"
 #include "peer.h"
 
 /* The number that newer <infiniband/verbs.h> call IBV_WC_FLUSH. */
@@ -32,7 +31,7 @@ struct ring {
 
 struct rpma_cq {
 	int fd;
-	int channel_fd;			/* -1: it has its events for itself */
+	int channel_fd;			/* where its events show; -1: here */
 	uint32_t ring_bytes;
 	_Atomic(struct ring *) ring;
 };
@@ -56,7 +55,7 @@ _Static_assert((int)RPMA_STATUS_SUCCESS == IBV_WC_SUCCESS &&
 /* ---- birth and death ----------------------------------------------------- */
 
 int cq_new(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight,
-	   struct rpma_cq **cq_ptr)
+	   struct kernel_channel_place place, struct rpma_cq **cq_ptr)
 {
 	uint32_t entries = asked;
 	struct rpma_cq *cq;
@@ -74,13 +73,13 @@ int cq_new(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight,
 	if (!cq)
 		return RPMA_E_NOMEM;
 
-	ret = kernel_cq_create(peer->fd, peer->id, entries, &cq->ring_bytes);
+	ret = kernel_cq_create(peer->fd, peer->id, entries, place, &cq->ring_bytes);
 	if (ret < 0) {
 		free(cq);
 		return err_report(-ret, "making a completion queue of %u entries", entries);
 	}
 	cq->fd = ret;
-	cq->channel_fd = -1;
+	cq->channel_fd = place.queue == KERNEL_CHANNEL_NONE ? -1 : place.channel_fd;
 	*cq_ptr = cq;
 	return 0;
 }
@@ -281,16 +280,6 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 }
 
 /* ---- waiting ------------------------------------------------------------- */
-
-void cq_share(struct rpma_cq *cq, int channel_fd)
-{
-	cq->channel_fd = channel_fd;
-}
-
-int cq_consume(struct rpma_cq *cq)
-{
-	return kernel_cq_wait(cq->fd);
-}
 
 int rpma_cq_wait(struct rpma_cq *cq)
 {

@@ -5,25 +5,21 @@
 
 #include <stdint.h>
 
+#include "kernel.h"
+
 struct rpma_cq;
 struct rpma_peer;
 
 /*
  * Makes a queue of at least @asked entries, and with a place for the completion
  * of each of @in_flight requests: so none is ever lost, whatever the application
- * asked for. Returns RPMA_E_*, having logged why.
+ * asked for. With a @place on a channel waiting goes there. Returns RPMA_E_*, having logged why.
  */
 int cq_new(const struct rpma_peer *peer, uint32_t asked, uint64_t in_flight,
-	   struct rpma_cq **cq_ptr);
+	   struct kernel_channel_place place, struct rpma_cq **cq_ptr);
 
 /* Ends a queue; NULL is none. */
 void cq_delete(struct rpma_cq *cq);
-
-/* Says that @channel_fd tells of this queue's events and waiting goes there. */
-void cq_share(struct rpma_cq *cq, int channel_fd);
-
-/* Consumes an event; as kernel_cq_wait(). */
-int cq_consume(struct rpma_cq *cq);
 
 /* The kernel's descriptor; -1 for NULL, which is how the kernel says "none". */
 int cq_fd(const struct rpma_cq *cq);

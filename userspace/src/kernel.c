@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -117,7 +116,8 @@ int kernel_mr_destroy(int fd, uint32_t id)
 	return destroy(fd, id, RPMA_DESTROY_F_FORCE);
 }
 
-int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_bytes)
+int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, struct kernel_channel_place place,
+		     uint32_t *ring_bytes)
 {
 	struct rpma_ioc_cq_create cmd = {
 		.size = sizeof(cmd),
@@ -126,6 +126,11 @@ int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_byt
 	};
 	int ret;
 
+	if (place.queue != KERNEL_CHANNEL_NONE) {
+		cmd.flags = RPMA_CQ_CREATE_F_CHANNEL;
+		cmd.channel_fd = place.channel_fd;
+		cmd.cookie = place.queue;
+	}
 	ret = call(fd, RPMA_IOC_CQ_CREATE, &cmd);
 	if (ret < 0)
 		return ret;
@@ -170,49 +175,22 @@ int kernel_cq_wait(int cq_fd)
 	return call(cq_fd, RPMA_IOC_CQ_WAIT, NULL);
 }
 
-static int channel_add(int channel_fd, int cq_fd, uint32_t which)
+int kernel_channel_create(int fd)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = which };
-	int flags = fcntl(cq_fd, F_GETFL);
+	struct rpma_ioc_channel_create cmd = { .size = sizeof(cmd) };
+	int ret = call(fd, RPMA_IOC_CHANNEL_CREATE, &cmd);
 
-	if (flags < 0 || fcntl(cq_fd, F_SETFL, flags | O_NONBLOCK) ||
-	    epoll_ctl(channel_fd, EPOLL_CTL_ADD, cq_fd, &event))
-		return -errno;
-	return 0;
+	return ret < 0 ? ret : cmd.out_fd;
 }
 
-int kernel_channel_create(int cq_fd, int rcq_fd)
-{
-	int fd, ret;
-
-	fd = epoll_create1(EPOLL_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = channel_add(fd, cq_fd, KERNEL_CHANNEL_CQ);
-	if (!ret && rcq_fd >= 0)
-		ret = channel_add(fd, rcq_fd, KERNEL_CHANNEL_RCQ);
-	if (ret) {
-		kernel_close(fd);
-		return ret;
-	}
-	return fd;
-}
-
-/* epoll_wait(2) takes no notice of O_NONBLOCK, applications set it all the same. */
 int kernel_channel_wait(int channel_fd)
 {
-	int flags = fcntl(channel_fd, F_GETFL);
-	struct epoll_event events[2];
-	int i, ret, ready = 0;
+	struct rpma_channel_event event;
+	ssize_t ret = read(channel_fd, &event, sizeof(event));
 
-	if (flags < 0)
-		return -errno;
-	ret = epoll_wait(channel_fd, events, 2, flags & O_NONBLOCK ? 0 : -1);
 	if (ret < 0)
 		return -errno;
-	for (i = 0; i < ret; i++)
-		ready |= events[i].data.u32;
-	return ready ? ready : -EAGAIN;
+	return ret == sizeof(event) ? (int)event.cookie : -EIO;
 }
 
 int kernel_srq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *id)

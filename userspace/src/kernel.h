@@ -42,8 +42,19 @@ int kernel_mr_reg(int fd, struct rpma_ioc_mr_reg *mr);
 /* Deregisters even while requests use the region. */
 int kernel_mr_destroy(int fd, uint32_t id);
 
+/* Whether, and as which queue of two, events show on a channel. */
+struct kernel_channel_place {
+	int channel_fd;
+	enum kernel_channel_queue {
+		KERNEL_CHANNEL_NONE,
+		KERNEL_CHANNEL_CQ,
+		KERNEL_CHANNEL_RCQ,
+	} queue;
+};
+
 /* The descriptor of a new completion queue; @ring_bytes for kernel_cq_map(). */
-int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_bytes);
+int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, struct kernel_channel_place place,
+		     uint32_t *ring_bytes);
 
 /* Maps the ring of completions and the page that says how far it was read. */
 int kernel_cq_map(int cq_fd, size_t ring_bytes, const struct rpma_cq_ring **ring,
@@ -55,17 +66,12 @@ int kernel_cq_poll(int cq_fd);
 int kernel_cq_wait(int cq_fd);
 
 /*
- * A channel tells which of two queues (@rcq_fd may be -1) has an event, where
- * one descriptor must do for both. The queues become O_NONBLOCK, since the
- * event may be another thread's by the time it is consumed.
+ * A channel tells which of its queues has an event, where one descriptor must
+ * do for both.
  */
-int kernel_channel_create(int cq_fd, int rcq_fd);
+int kernel_channel_create(int fd);
 
-/* Waits, and says which queues have an event; -EAGAIN if none and O_NONBLOCK. */
-enum {
-	KERNEL_CHANNEL_CQ = 1 << 0,
-	KERNEL_CHANNEL_RCQ = 1 << 1,
-};
+/* Waits, consumes one event and says whose it is; -EAGAIN if none and O_NONBLOCK. */
 int kernel_channel_wait(int channel_fd);
 
 /* Shared receive queues: a new one's number, its end, and a RECV for it. */

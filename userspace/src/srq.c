@@ -58,7 +58,8 @@ int rpma_srq_new(struct rpma_peer *peer, struct rpma_srq_cfg *cfg, struct rpma_s
 		return err_report(-ret, "making a shared receive queue of %u entries", rq_size);
 	}
 	if (rcq_size)
-		ret = cq_new(peer, rcq_size, srq->entries, &srq->rcq);
+		ret = cq_new(peer, rcq_size, srq->entries, (struct kernel_channel_place){},
+			     &srq->rcq);
 	if (ret) {
 		srq_put(srq);
 		return ret;

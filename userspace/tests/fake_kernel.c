@@ -174,11 +174,14 @@ int kernel_mr_destroy(int fd, uint32_t id)
 	return fake.mr_destroy_ret;
 }
 
-int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, uint32_t *ring_bytes)
+int kernel_cq_create(int fd, uint32_t peer, uint32_t entries, struct kernel_channel_place place,
+		     uint32_t *ring_bytes)
 {
 	(void)fd;
 	(void)peer;
 	pthread_mutex_lock(&lock);
+	fake.places[1] = fake.places[0];
+	fake.places[0] = place;
 	fake.cq_entries[1] = fake.cq_entries[0];
 	fake.cq_entries[0] = entries;
 	pthread_mutex_unlock(&lock);
@@ -229,11 +232,10 @@ int kernel_cq_wait(int cq_fd)
 	return fake.cq_wait_ret;
 }
 
-int kernel_channel_create(int cq_fd, int rcq_fd)
+int kernel_channel_create(int fd)
 {
-	(void)cq_fd;
-	(void)rcq_fd;
-	return new_fd(0);
+	(void)fd;
+	return new_fd(fake.channel_create_ret);
 }
 
 int kernel_channel_wait(int channel_fd)

@@ -15,7 +15,7 @@
 struct fake_kernel {
 	/* what the next calls return; 0 is success, else a negative errno */
 	int open_ret, resolve_ret, peer_create_ret, peer_destroy_ret, mr_reg_ret, mr_destroy_ret;
-	int channel_wait_ret;
+	int channel_create_ret, channel_wait_ret;
 	int cq_create_ret, cq_map_ret, cq_poll_ret, cq_wait_ret;
 	int listen_ret, ep_wait_ret, take_ret, conn_create_ret, handshake_ret, disconnect_ret;
 	int srq_create_ret, srq_destroy_ret;
@@ -38,6 +38,7 @@ struct fake_kernel {
 	uint32_t srq_entries;
 	uint32_t srq_posted_to;
 	uint32_t cq_entries[2];		/* of the last two queues, newest first */
+	struct kernel_channel_place places[2];
 	size_t handshake_len;
 	char handshake_data[RPMA_PRIVATE_DATA_MAX];
 	bool accepted;
