@@ -383,12 +383,12 @@ TEST_F_TIMEOUT(srq, its_own_queue_and_a_shared_channel, WAIT_SECONDS)
 	self->srq = make_srq(_metadata, self->e.peer, 4, 4);
 	cfg = make_cfg(_metadata, self->srq, 10, 0);
 	ASSERT_EQ(0, rpma_conn_cfg_set_compl_channel(cfg, true));
-	EXPECT_EQ(RPMA_E_INVAL, rpma_conn_req_new(self->e.peer, test_addr4(), PORT, cfg, &req));
+	ASSERT_EQ(RPMA_E_INVAL, rpma_conn_req_new(self->e.peer, test_addr4(), PORT, cfg, &req));
 	EXPECT_EQ(NULL, req);
 	/* The client waits on for a better answer. */
 	ASSERT_EQ(0, rpma_conn_req_new(self->e.peer, test_addr4(), PORT, NULL, &req));
 	ASSERT_EQ(0, rpma_conn_req_connect(&req, NULL, &self->c[0].conn));
-	EXPECT_EQ(RPMA_E_INVAL, rpma_ep_next_conn_req(self->e.ep, cfg, &knock));
+	ASSERT_EQ(RPMA_E_INVAL, rpma_ep_next_conn_req(self->e.ep, cfg, &knock));
 	EXPECT_EQ(NULL, knock);
 	ASSERT_EQ(0, rpma_conn_cfg_set_compl_channel(cfg, false));
 	ASSERT_EQ(0, rpma_ep_next_conn_req(self->e.ep, cfg, &knock));
