@@ -91,6 +91,8 @@ static void nothing_at_all(struct side *s)
 	close_line(s, &l);
 }
 
+#define IN_FLIGHT 200
+
 /* ---- one region there, one here ---- */
 
 #define PAGE 4096
@@ -170,6 +172,39 @@ static void atomic_write(struct side *s)
 	pages_close(s, &p);
 }
 
+/* More reads at once than the two sides agreed to have on the wire. */
+static void reads_in_flight(struct side *s)
+{
+	struct rpma_conn_cfg *cfg = new_cfg();
+	struct rpma_mr_remote *remote = NULL;
+	struct memory m;
+	struct line l;
+
+	OK(rpma_conn_cfg_set_sq_size(cfg, IN_FLIGHT));
+	OK(rpma_conn_cfg_set_cq_size(cfg, IN_FLIGHT));
+	connect_line(s, cfg, &l);
+	m = memory_new(s->peer, IN_FLIGHT * 8, s->server ? RPMA_MR_USAGE_READ_SRC :
+							   RPMA_MR_USAGE_READ_DST);
+	if (s->server) {
+		fill(m.ptr, m.size, 1);
+		offer(&m);
+	} else {
+		char image[IN_FLIGHT * 8];
+
+		remote = take_offer();
+		for (int i = 0; i < IN_FLIGHT; i++)
+			OK(rpma_read(l.conn, m.mr, i * 8, remote, i * 8, 8, ALWAYS, CONTEXT(i)));
+		for (int i = 0; i < IN_FLIGHT; i++)
+			EXPECT_WC(&l, l.cq, CONTEXT(i), IBV_WC_RDMA_READ);
+		fill(image, sizeof(image), 1);
+		SAME(image, m.ptr, sizeof(image));
+	}
+	close_line(s, &l);
+	OK(rpma_mr_remote_delete(&remote));
+	memory_free(&m);
+	OK(rpma_conn_cfg_delete(&cfg));
+}
+
 /* ---- what the server did not allow ---- */
 
 /* librpma asks the other side, which ends the connection. Ours knows before. */
@@ -213,6 +248,7 @@ const struct scenario data_scenarios[] = {
 	{ "nothing_at_all", nothing_at_all, 0 },
 	{ "unsignaled", unsignaled, 0 },
 	{ "atomic_write", atomic_write, 0 },
+	{ "reads_in_flight", reads_in_flight, 0 },
 	{ "read_of_write_only", read_of_write_only, 0 },
 	{ "write_beyond_the_end", write_beyond_the_end, 0 },
 	{ 0 }

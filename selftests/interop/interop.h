@@ -48,6 +48,7 @@ struct side {
 	bool server;
 	bool ours;
 	bool peer_ours;
+	bool doomed;		/* a client that will be killed, not the one that reports */
 	volatile bool killed;	/* the other side is expected to vanish */
 	const char *addr;
 	const char *dead_addr;	/* where nobody answers */
@@ -69,6 +70,9 @@ struct scenario {
 
 extern const struct scenario msg_scenarios[], data_scenarios[], flush_scenarios[],
 	life_scenarios[];
+
+/* life.c: the whole life of a process that client_killed starts. */
+__attribute__((noreturn)) void be_doomed(struct side *s);
 
 /* ---- ctl.c: verdicts, and the line between the two processes ---- */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How connections begin and end. */
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "interop.h"
 
@@ -246,6 +247,63 @@ static void server_killed(struct side *s)
 	memory_free(&m);
 }
 
+/* Says one thing and waits for its death, with more in flight. */
+void be_doomed(struct side *s)
+{
+	struct memory m;
+	struct line l;
+
+	s->peer = new_peer(s);
+	m = memory_new(s->peer, 4096, RPMA_MR_USAGE_SEND);
+	connect_line(s, NULL, &l);
+	for (int i = 0; i < 4; i++)
+		OK(rpma_send(l.conn, m.mr, 0, 64, ALWAYS, CONTEXT(i)));
+	for (;;)
+		pause();
+}
+
+/* Not a fork, which would share what the library has open with its parent. */
+static pid_t start_doomed(struct side *s)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/proc/self/exe", "interop", "doomed", s->addr, s->port,
+		      s->ours ? "ours" : "real", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void client_killed(struct side *s)
+{
+	struct memory m;
+	struct line l;
+	pid_t pid;
+	int status;
+
+	if (!s->server) {
+		pid = start_doomed(s);
+		SYNC();
+		IS(0, kill(pid, SIGKILL));
+		IS(pid, waitpid(pid, &status, 0));
+		TRUE(WIFSIGNALED(status));
+		SYNC();
+		return;
+	}
+	m = memory_new(s->peer, 4096, RPMA_MR_USAGE_RECV);
+	connect_line(s, NULL, &l);
+	OK(rpma_recv(l.conn, m.mr, 0, 64, CONTEXT(0)));
+	IS(64, EXPECT_WC(&l, l.cq, CONTEXT(0), IBV_WC_RECV).byte_len);
+	SYNC();
+	event_is(l.conn, RPMA_CONN_CLOSED);
+	OK(rpma_conn_disconnect(l.conn));
+	no_more(l.cq);
+	OK(rpma_conn_delete(&l.conn));
+	memory_free(&m);
+	SYNC();
+}
+
 /* ---- several at a time ---- */
 
 #define LINES 4
@@ -292,6 +350,7 @@ const struct scenario life_scenarios[] = {
 	{ "client_disconnects", client_disconnects, 0 },
 	{ "server_disconnects", server_disconnects, 0 },
 	{ "several", several, 0 },
+	{ "client_killed", client_killed, 0 },
 	{ "server_killed", server_killed, 0 },
 	{ "unreachable", unreachable, DEAD_ADDR },
 	{ "host_is_off", host_is_off, DEAD_ADDR },

@@ -55,6 +55,7 @@ static void on_log(enum rpma_log_level level, const char *file, const int line,
 	va_start(args, format);
 	vsnprintf(logged, sizeof(logged), format, args);
 	va_end(args);
+	logged[strcspn(logged, "\n")] = '\0';
 }
 
 const char *last_error(void)
@@ -88,8 +89,10 @@ static void result(const char *verdict, const char *why)
 
 static void complain(bool server, const char *text)
 {
-	printf("# %s->%s.%s, %s: %s\n", library(side.ours), library(side.peer_ours),
-	       name_of(report->next), server ? "server" : "client", text);
+	bool ours = server ? side.peer_ours : side.ours;
+
+	printf("# %s->%s.%s, %s (%s): %s\n", library(side.ours), library(side.peer_ours),
+	       name_of(report->next), server ? "server" : "client", library(ours), text);
 }
 
 /* A server tells the client, who tells the world. */
@@ -97,13 +100,17 @@ void failed(bool here, const char *text)
 {
 	char theirs[TEXT_SIZE];
 
+	if (side.doomed) {
+		printf("# the client to be killed: %s\n", text);
+		_exit(1);
+	}
 	if (here)
 		ctl_send(FRAME_FAILED, text, strlen(text) + 1);
 	if (!side.server) {
-		complain(side.server != here, text);
+		complain(!here, text);
 		/* It may be the cause. */
 		if (here && ctl_last_words(theirs))
-			complain(!side.server, theirs);
+			complain(true, theirs);
 		result("not ok", "");
 	}
 	_exit(1);
@@ -349,6 +356,12 @@ int main(int argc, char *argv[])
 		return 1;
 	}
 	rpma_log_set_function(on_log);
+	if (!strcmp(argv[1], "doomed")) {
+		side.doomed = true;
+		set_ports(atoi(argv[3]));
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		be_doomed(&side);
+	}
 	if (!strcmp(argv[1], "server")) {
 		side.server = true;
 		return server(argv[2], argv[3]);
