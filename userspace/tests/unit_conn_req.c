@@ -95,7 +95,8 @@ void test_conn_req_sizes(struct rpma_peer *peer)
 	struct rpma_conn_cfg *cfg;
 	int fds = fake.fds;
 
-	ok(!rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) && fake.cq_entries[0] == 20 && fake.queues.sq_size == 10 && fake.queues.rq_size == 10 &&
+	ok(!rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) && fake.cq_entries[0] == 20 &&
+	   fake.queues.sq_size == 10 && fake.queues.rq_size == 10 &&
 	   fake.queues.recv_cq_fd == -1 && fake.timeout_ms == 1000,
 	   "conn_req: the completion queue holds all requests in flight");
 	rpma_conn_req_delete(&req);

@@ -72,7 +72,8 @@ void test_mr(struct rpma_peer *peer)
 	memcpy(want + 8, "\x00\x10\0\0\0\0\0\0\xd4\xc3\xb2\xa1\x2a", 13);
 	ok(!rpma_mr_get_descriptor(mr, desc) && !memcmp(desc, want, 21),
 	   "mr: descriptor is librpma's");
-	ok(rpma_mr_get_ptr(NULL, &ptr) == RPMA_E_INVAL && rpma_mr_get_ptr(mr, NULL) == RPMA_E_INVAL,
+	ok(rpma_mr_get_ptr(NULL, &ptr) == RPMA_E_INVAL &&
+	   rpma_mr_get_ptr(mr, NULL) == RPMA_E_INVAL,
 	   "mr: pointer of NULL");
 	ok(rpma_mr_get_size(NULL, &size) == RPMA_E_INVAL &&
 	   rpma_mr_get_size(mr, NULL) == RPMA_E_INVAL, "mr: size of NULL");
