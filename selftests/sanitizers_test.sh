@@ -37,7 +37,7 @@ quiet() {
 }
 
 echo 'TAP version 13'
-echo '1..18'
+echo '1..20'
 finds thread race 'WARNING: ThreadSanitizer: data race'
 finds address leak 'LeakSanitizer: detected memory leaks'
 finds address overflow 'AddressSanitizer: heap-buffer-overflow'
@@ -48,10 +48,12 @@ finds memcheck leak '1,234 bytes in 1 blocks are definitely lost' \
 
 quiet thread librpma_test
 quiet thread librpma_conn_test
+quiet thread librpma_srq_test
 quiet thread librpma_threads_test
 quiet thread librpma_threads_conn_test
 quiet address librpma_test
 quiet address librpma_conn_test
+quiet address librpma_srq_test
 export RPMA_TEST_DIVIDE=4
 quiet address librpma_threads_test
 quiet address librpma_threads_conn_test
