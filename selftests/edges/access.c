@@ -109,6 +109,8 @@ static void in_state(struct world *w, const char *state, bool reported)
 					outcome(ret, NULL);
 			}
 	if (edge("rpma_recv", "%s", state)) {
+		/* The adapter may still be aborting the others, and this one with them. */
+		usleep(2000000);
 		int ret = got(rpma_recv(w->c.conn, w->c.mr, 0, 8, CONTEXT(7)));
 
 		if (reported)
