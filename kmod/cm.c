@@ -136,6 +136,22 @@ static void rpma_cm_on_end(struct rpma_cm *cm, struct rdma_cm_id *id, u32 type,
 	rdma_disconnect(id);
 }
 
+/*
+ * Who hangs up was connected, even if the message that said so was overtaken.
+ * What it answered before may not have been looked at yet, and the error state
+ * would deny it.
+ */
+static void rpma_cm_on_disconnected(struct rpma_cm *cm, struct rdma_cm_id *id)
+{
+	bool may_have_sent = READ_ONCE(cm->state) == RPMA_CONN_STATE_ESTABLISHED;
+
+	if (cm->passive)
+		rpma_cm_on_established(cm, NULL);
+	rpma_cm_set_last(cm, RPMA_CONN_STATE_ENDED, RPMA_EVENT_CLOSED, 0);
+	if (!may_have_sent || !cm->ops->disconnected(cm))
+		rdma_disconnect(id);
+}
+
 static int rpma_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rpma_cm *cm = id->context;
@@ -168,6 +184,8 @@ static int rpma_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			       event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		rpma_cm_on_disconnected(cm, id);
+		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		rpma_cm_on_end(cm, id, RPMA_EVENT_CLOSED, 0);
 		break;
@@ -445,6 +463,13 @@ void rpma_cm_lose(struct rpma_cm *cm, int status)
 	if (!cm->id)
 		return;
 	rpma_cm_on_end(cm, cm->id, RPMA_EVENT_LOST, status);
+}
+
+void rpma_cm_hang_up(struct rpma_cm *cm)
+{
+	guard(mutex)(&cm->mutex);
+	if (cm->id)
+		rdma_disconnect(cm->id);
 }
 
 void rpma_cm_notify_established(struct rpma_cm *cm)

@@ -15,6 +15,8 @@ struct rpma_cm;
 /**
  * struct rpma_cm_ops - what the owner of a cm wants to hear
  * @established: requests may be posted; also a second time
+ * @disconnected: the other side hung up. Return: true if the owner will call
+ *	rpma_cm_hang_up(), when what the other side has answered is seen to
  * @request: a connection arrived at a listener. 0: the owner has adopted @id
  *	with rpma_cm_adopt(); else it is rejected and destroyed.
  *
@@ -22,6 +24,7 @@ struct rpma_cm;
  */
 struct rpma_cm_ops {
 	void (*established)(struct rpma_cm *cm);
+	bool (*disconnected)(struct rpma_cm *cm);
 	int (*request)(struct rpma_cm *cm, struct rdma_cm_id *id,
 		       const struct rdma_conn_param *param);
 };
@@ -142,6 +145,9 @@ int rpma_cm_disconnect(struct rpma_cm *cm);
  * @status: why
  */
 void rpma_cm_lose(struct rpma_cm *cm, int status);
+
+/* The other side has hung up: nothing is sent any more, in both directions. */
+void rpma_cm_hang_up(struct rpma_cm *cm);
 
 /* Data came before the handshake's last message: that stands for it. */
 void rpma_cm_notify_established(struct rpma_cm *cm);

@@ -28,8 +28,14 @@ static void rpma_conn_on_established(struct rpma_cm *cm)
 	rpma_qp_start(&conn->qp);
 }
 
+static bool rpma_conn_on_disconnected(struct rpma_cm *cm)
+{
+	return rpma_watch_hang_up(&container_of(cm, struct rpma_conn, cm)->watch);
+}
+
 static const struct rpma_cm_ops rpma_conn_cm_ops = {
 	.established = rpma_conn_on_established,
+	.disconnected = rpma_conn_on_disconnected,
 };
 
 /* May be called in any context. Errors show in completions. */

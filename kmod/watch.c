@@ -6,7 +6,8 @@
  * for), so requests in flight that make no progress for a time end the
  * connection here. The watch runs only while something is in flight. It also
  * fetches completions and marks unsignaled requests, so that what nobody
- * polls for gives back its regions.
+ * polls for gives back its regions. And it hangs up after the other side did,
+ * once the last answers were seen.
  */
 
 #include "watch.h"
@@ -14,6 +15,10 @@
 #define RPMA_PEER_TIMEOUT_MS 20000
 #define RPMA_PEER_TIMEOUT_MIN_MS 100
 #define RPMA_PEER_TIMEOUT_NEVER U32_MAX
+
+/* How long an answer may take from the wire to the completion queue. */
+#define RPMA_HANG_UP_TIMEOUT HZ
+#define RPMA_HANG_UP_INTERVAL max(HZ / 100, 1)
 
 static struct workqueue_struct *rpma_watch_wq;
 
@@ -50,6 +55,22 @@ static unsigned long rpma_watch_patience(struct rpma_watch *watch)
 	return msecs_to_jiffies(READ_ONCE(watch->timeout_ms)) + mib * HZ;
 }
 
+/* Return: whether requests in flight may still turn out to be answered. */
+static bool rpma_watch_hangs_up(struct rpma_watch *watch)
+{
+	if (!READ_ONCE(watch->hanging_up))
+		return false;
+	if (rpma_queue_in_flight(&watch->qp->sq) &&
+	    time_before(jiffies, watch->hang_up_by)) {
+		queue_delayed_work(rpma_watch_wq, &watch->work,
+				   RPMA_HANG_UP_INTERVAL);
+		return true;
+	}
+	WRITE_ONCE(watch->hanging_up, false);
+	rpma_cm_hang_up(watch->cm);
+	return false;
+}
+
 static void rpma_watch_look(struct work_struct *work)
 {
 	struct rpma_watch *watch = container_of(to_delayed_work(work),
@@ -58,6 +79,8 @@ static void rpma_watch_look(struct work_struct *work)
 	u64 completed;
 
 	rpma_cq_fetch(sq->cq);
+	if (rpma_watch_hangs_up(watch))
+		return;
 	if (!rpma_queue_in_flight(sq)) {
 		WRITE_ONCE(watch->runs, false);
 		/* ORDER: stopped, then look again. Pairs with _posted(). */
@@ -107,6 +130,19 @@ int rpma_watch_set_timeout(struct rpma_watch *watch, u32 ms)
 	if (READ_ONCE(watch->runs))
 		mod_delayed_work(rpma_watch_wq, &watch->work, 0);
 	return 0;
+}
+
+bool rpma_watch_hang_up(struct rpma_watch *watch)
+{
+	rpma_cq_fetch(watch->qp->sq.cq);
+	if (!rpma_queue_in_flight(&watch->qp->sq))
+		return false;
+	watch->hang_up_by = jiffies + RPMA_HANG_UP_TIMEOUT;
+	/* ORDER: until when, then that. Pairs with the work's start. */
+	smp_store_release(&watch->hanging_up, true);
+	WRITE_ONCE(watch->runs, true);
+	mod_delayed_work(rpma_watch_wq, &watch->work, 0);
+	return true;
 }
 
 void rpma_watch_posted(struct rpma_watch *watch)

@@ -16,6 +16,8 @@
  * @runs: it is queued or running
  * @seen: requests completed when it looked last
  * @since: when it saw the last progress, in jiffies
+ * @hanging_up: the other side hung up; requests in flight may have been answered
+ * @hang_up_by: how long this is waited for, in jiffies
  * @timeout_ms: how long that is
  */
 struct rpma_watch {
@@ -25,6 +27,8 @@ struct rpma_watch {
 	bool runs;
 	u64 seen;
 	unsigned long since;
+	bool hanging_up;
+	unsigned long hang_up_by;
 	u32 timeout_ms;
 };
 
@@ -45,6 +49,15 @@ void rpma_watch_exit(struct rpma_watch *watch);
  * Return: 0 or -EINVAL.
  */
 int rpma_watch_set_timeout(struct rpma_watch *watch, u32 ms);
+
+/**
+ * rpma_watch_hang_up - the other side hung up: see to its last answers
+ * @watch: the watch
+ *
+ * Return: false if nothing is in flight; else the watch calls
+ * rpma_cm_hang_up().
+ */
+bool rpma_watch_hang_up(struct rpma_watch *watch);
 
 /* Something was posted: see to it that the watch runs. */
 void rpma_watch_posted(struct rpma_watch *watch);

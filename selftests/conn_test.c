@@ -275,6 +275,35 @@ TEST_F_TIMEOUT(conn, disconnect_of_the_other_side_aborts_too, WAIT_SECONDS)
 	expect_event(self->s->conn, RPMA_EVENT_CLOSED);
 }
 
+/* What the other side received before it hung up was sent successfully. */
+TEST_F_TIMEOUT(conn, messages_that_arrived_succeed_whoever_hangs_up, 3 * WAIT_SECONDS)
+{
+	enum { MESSAGES = 8, ROUNDS = 60 };
+	struct pair *p = &self->p;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct rpma_request recv[MESSAGES], send[MESSAGES];
+		struct side client, server;
+
+		pair_add(_metadata, p, &client, &server);
+		for (int n = 0; n < MESSAGES; n++) {
+			recv[n] = req_recv(n, &client.mem, n * 64, 64);
+			send[n] = req_send(n, SIGNALED, &server.mem, n * 64, 64);
+		}
+		ioc_post(client.conn, recv, MESSAGES);
+		ioc_post(server.conn, send, MESSAGES);
+		for (int n = 0; n < MESSAGES; n++)
+			expect_completion(client.cq, n, RPMA_OP_RECV, RPMA_STATUS_SUCCESS);
+		ioc_conn_disconnect(p->fd, .conn_fd = client.conn);
+		for (int n = 0; n < MESSAGES; n++)
+			expect_completion(server.cq, n, RPMA_OP_SEND, RPMA_STATUS_SUCCESS);
+		expect_event(server.conn, RPMA_EVENT_CLOSED);
+		expect_event(client.conn, RPMA_EVENT_CLOSED);
+		side_close(&client);
+		side_close(&server);
+	}
+}
+
 /*
  * A WRITE that asked for no completion was carried out; then @ends disconnects.
  * It has succeeded, so nothing is said of it, and it lets go of its region.
