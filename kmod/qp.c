@@ -18,6 +18,9 @@
 /* The wire signals at least this often: a quarter of the queue, 16 at most. */
 #define RPMA_QP_SIGNAL_MAX 16
 
+/* How long to wait for room that needs a RECV of the other side. */
+#define RPMA_QP_MESSAGE_TIMEOUT HZ
+
 /* How long an adapter may take to hand back the requests of a dead queue. */
 #define RPMA_QP_STOP_TIMEOUT (2 * HZ)
 
@@ -372,6 +375,27 @@ u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp)
 	return bytes;
 }
 
+/*
+ * Does everything wait for a message, which waits for a RECV? The other side may
+ * be waiting for us before it posts one.
+ */
+static bool rpma_qp_waits_for_recv(struct rpma_qp *qp)
+{
+	bool waits = false;
+	u64 head;
+	u8 op;
+
+	spin_lock(&qp->lock);
+	head = READ_ONCE(qp->sq.head);
+	if (head != qp->sq.tail) {
+		op = rpma_queue_slot(&qp->sq, head)->op;
+		waits = op == RPMA_OP_SEND || op == RPMA_OP_SEND_WITH_IMM ||
+			op == RPMA_OP_WRITE_WITH_IMM;
+	}
+	spin_unlock(&qp->lock);
+	return waits;
+}
+
 static bool rpma_qp_waits_in_vain(struct rpma_qp *qp)
 {
 	return rpma_queue_in_flight(&qp->sq) < qp->sq.size &&
@@ -386,14 +410,19 @@ static bool rpma_qp_wait_is_over(void *arg)
 /* Return: 0 to try again, -EAGAIN if only the user can make room. */
 static int rpma_qp_wait_for_room(struct rpma_qp *qp)
 {
+	u64 head;
 	int ret;
 
-	rpma_qp_mark(qp);
-	ret = rpma_cq_sleep(qp->sq.cq, rpma_qp_wait_is_over, qp,
-			    TASK_INTERRUPTIBLE, MAX_SCHEDULE_TIMEOUT);
-	if (ret)
-		return ret;
-	return rpma_qp_has_room(qp) ? 0 : -EAGAIN;
+	do {
+		rpma_qp_mark(qp);
+		head = READ_ONCE(qp->sq.head);
+		ret = rpma_cq_sleep(qp->sq.cq, rpma_qp_wait_is_over, qp,
+				    TASK_INTERRUPTIBLE, RPMA_QP_MESSAGE_TIMEOUT);
+		if (ret && ret != -ETIME)
+			return ret;
+	} while (ret && (head != READ_ONCE(qp->sq.head) ||
+			 !rpma_qp_waits_for_recv(qp)));
+	return !ret && rpma_qp_has_room(qp) ? 0 : -EAGAIN;
 }
 
 static int rpma_qp_post_some(struct rpma_qp *qp,

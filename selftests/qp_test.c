@@ -421,6 +421,21 @@ TEST_F_TIMEOUT(qp, read_moves_these_bytes_and_no_others, WAIT_SECONDS)
 	EXPECT_EQ(0xee, self->c->mem.addr[17 + 5000]);
 }
 
+/* The other side may be waiting for us before it posts a RECV. */
+TEST_F_TIMEOUT(qp, room_behind_a_message_without_recv_is_not_waited_for, WAIT_SECONDS)
+{
+	struct rpma_request send = req_send(1, 0, &self->c->mem, 0, 8);
+	struct rpma_request recv = req_recv(2, &self->s->mem, 0, 8);
+	int n = post_until_full(self->c->conn, &send, 1000);
+
+	EXPECT_ERRNO(EAGAIN, _ioc_post_flags(self->c->conn, &send, 1, RPMA_POST_F_WAIT));
+	for (int i = 0; i < n; i++) {
+		ioc_post(self->s->conn, &recv, 1);
+		expect_completion(self->s->cq, 2, RPMA_OP_RECV, RPMA_STATUS_SUCCESS);
+	}
+	expect_usable(_metadata, &self->p);
+}
+
 TEST_F_TIMEOUT(qp, write_with_immediate_consumes_a_recv, WAIT_SECONDS)
 {
 	struct rpma_request recv = req_recv(1, &self->s->mem, 0, 0);

@@ -1094,7 +1094,8 @@ struct rpma_request {
  * enum rpma_post_flags - when there is no room
  * @RPMA_POST_F_WAIT: wait for room instead of saying EAGAIN, as long as it
  *	comes without the caller's help: requests in flight make room, unread
- *	completions and posted RECVs do not.
+ *	completions and posted RECVs do not. A message that finds no RECV on the
+ *	other side is waited for one second.
  */
 enum rpma_post_flags {
 	RPMA_POST_F_WAIT = 1 << 0,
