@@ -390,8 +390,8 @@ int rpma_conn_wait(struct rpma_conn *conn, int flags, struct rpma_cq **cq, bool 
 /*
  * Disconnects once what was posted is done, or gives that up after a second;
  * RPMA_CONN_CLOSED follows on both sides. Also after RPMA_CONN_CLOSED, when
- * there is nothing left to do. INVAL: NULL. PROVIDER: it never was established
- * (errno ENOTCONN).
+ * there is nothing left to do, and before RPMA_CONN_ESTABLISHED, where nothing
+ * is done. INVAL: NULL. PROVIDER: a signal came first (errno EINTR).
  */
 int rpma_conn_disconnect(struct rpma_conn *conn);
 

@@ -78,6 +78,7 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	if (srq)
 		srq_get(srq);
 	conn->srq = srq;
+	conn->takes_recvs = !srq && params->rq_size;
 
 	ret = make_queues(peer, params, sq_size, conn);
 	if (ret) {
@@ -315,8 +316,11 @@ int rpma_conn_disconnect(struct rpma_conn *conn)
 	if (!conn)
 		return RPMA_E_INVAL;
 	ret = kernel_conn_disconnect(conn->peer_fd, conn->fd, LINGER_MS);
-	/* The application learned that the device is gone from the event. */
-	if (ret && ret != -ENODEV)
+	/*
+	 * The application learned that the device is gone from the event. And to
+	 * one that never was connected, librpma says yes.
+	 */
+	if (ret && ret != -ENODEV && ret != -ENOTCONN)
 		return err_report(-ret, "disconnecting");
 	return 0;
 }

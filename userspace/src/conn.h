@@ -23,6 +23,7 @@ struct rpma_conn {
 	struct rpma_cq *cq;
 	struct rpma_cq *rcq;		/* NULL: there is none */
 	struct rpma_srq *srq;		/* held; NULL: it has its own receives */
+	bool takes_recvs;		/* a receive queue with room */
 	int channel_fd;			/* -1: each queue has its own events */
 	atomic_bool direct_write;	/* what the other side's peer_cfg says */
 	atomic_uint qp_num;

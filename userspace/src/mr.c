@@ -34,19 +34,30 @@ _Static_assert((int)RPMA_ACCESS_READ_SRC == RPMA_MR_USAGE_READ_SRC &&
 
 /*
  * librpma has no say in what a process does with its own memory: any region
- * can be sent and written from, and a writable one received into. Programs
- * live on that, so the same is asked of the kernel. What others may do stays
- * as @usage says.
+ * can be sent and written from, and one registered for writing, or for being
+ * written from, read and received into. Programs live on that, so the same is
+ * asked of the kernel. What others may do stays as @usage says.
  */
 static uint32_t usage_to_access(int usage)
 {
-	uint32_t access = usage | RPMA_ACCESS_WRITE_SRC | RPMA_ACCESS_SEND;
+	return usage | RPMA_ACCESS_WRITE_SRC | RPMA_ACCESS_SEND;
+}
 
-	if (usage & RPMA_MR_USAGE_WRITE_DST)
-		access |= RPMA_ACCESS_READ_DST;
-	if (usage & (RPMA_MR_USAGE_WRITE_DST | RPMA_MR_USAGE_READ_DST))
-		access |= RPMA_ACCESS_RECV;
-	return access;
+static int reg(struct rpma_peer *peer, struct rpma_ioc_mr_reg *cmd, int usage)
+{
+	const int writable = RPMA_MR_USAGE_READ_DST | RPMA_MR_USAGE_WRITE_DST |
+			     RPMA_MR_USAGE_RECV;
+	int ret;
+
+	cmd->access = usage_to_access(usage);
+	if (usage & (writable | RPMA_MR_USAGE_WRITE_SRC))
+		cmd->access |= RPMA_ACCESS_READ_DST | RPMA_ACCESS_RECV;
+	ret = kernel_mr_reg(peer->fd, cmd);
+	if (ret != -EFAULT || usage & writable)
+		return ret;
+	/* Memory that cannot be written can still be written from. */
+	cmd->access = usage_to_access(usage);
+	return kernel_mr_reg(peer->fd, cmd);
 }
 
 static int reg_failed(int err, const void *ptr, size_t size, int usage)
@@ -102,10 +113,9 @@ int rpma_mr_reg(struct rpma_peer *peer, void *ptr, size_t size, int usage,
 
 	cmd.flags = peer->persistent_by_read ? RPMA_MR_REG_F_PERSISTENT_BY_READ : 0;
 	cmd.peer = peer->id;
-	cmd.access = usage_to_access(usage);
 	cmd.addr = (uintptr_t)ptr;
 	cmd.length = size;
-	ret = kernel_mr_reg(peer->fd, &cmd);
+	ret = reg(peer, &cmd, usage);
 	if (ret) {
 		free(mr);
 		return reg_failed(-ret, ptr, size, usage);

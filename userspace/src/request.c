@@ -163,9 +163,11 @@ int conn_recv(struct rpma_conn *conn, const struct rpma_mr_local *dst, size_t of
 {
 	struct rpma_request req;
 
-	if (conn->srq) {
-		log_error("receive: messages of this connection arrive in the shared receive queue "
-			  "it was made with, see rpma_srq_recv()");
+	if (!conn->takes_recvs) {
+		log_error(conn->srq ? "receive: messages of this connection arrive in the shared "
+				      "receive queue it was made with, see rpma_srq_recv()" :
+				      "receive: this connection was made with a receive queue of "
+				      "size 0");
 		errno = EINVAL;
 		return RPMA_E_PROVIDER;
 	}

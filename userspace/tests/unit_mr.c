@@ -14,13 +14,13 @@ void test_mr(struct rpma_peer *peer)
 	} accesses[] = {
 		/* one's own memory can always be sent and written from */
 		{ RPMA_MR_USAGE_READ_SRC, 0x01 | 0x44 },
-		{ RPMA_MR_USAGE_READ_DST, 0x02 | 0x44 | 0x80 },
-		{ RPMA_MR_USAGE_WRITE_SRC, 0x04 | 0x44 },
+		{ RPMA_MR_USAGE_READ_DST, 0x02 | 0x44 | 0x82 },
+		{ RPMA_MR_USAGE_WRITE_SRC, 0x04 | 0x44 | 0x82 },
 		{ RPMA_MR_USAGE_WRITE_DST, 0x08 | 0x44 | 0x82 },
 		{ RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY, 0x10 | 0x44 },
 		{ RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT, 0x20 | 0x44 },
 		{ RPMA_MR_USAGE_SEND, 0x40 | 0x44 },
-		{ RPMA_MR_USAGE_RECV, 0x80 | 0x44 },
+		{ RPMA_MR_USAGE_RECV, 0x80 | 0x44 | 0x82 },
 	};
 	const int all = 0xff;
 	uint8_t desc[21], want[21];
