@@ -405,9 +405,10 @@ struct rpma_ioc_mr_reg {
  * The descriptor is read with read(2): whole struct rpma_channel_event, one for
  * each queue with an event pending (as RPMA_IOC_CQ_WAIT would see it), which
  * consumes them; blocking until there is one unless O_NONBLOCK. Queues that
- * joined earlier come first, but none is passed over for ever. ENODEV: the devices of all its queues are gone and every
- * completion was read. poll(2) says POLLIN while an event is pending, POLLERR
- * once the devices are gone. It counts as a completion queue in limits.
+ * joined earlier come first, but none is passed over for ever. ENODEV: the
+ * devices of all its queues are gone and every completion was read. poll(2)
+ * says POLLIN while an event is pending, POLLERR once the devices are gone. It
+ * counts as a completion queue in limits.
  */
 struct rpma_ioc_channel_create {
 	__u32 size;
