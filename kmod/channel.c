@@ -83,9 +83,11 @@ int rpma_channel_join(struct rpma_channel_member *member, struct rpma_ctx *ctx,
 	fput(file);
 
 	member->cookie = cookie;
-	member->channel = channel;
+	WRITE_ONCE(member->channel, channel);
 	scoped_guard(mutex, &channel->lock)
 		list_add_tail(&member->node, &channel->members);
+	/* Who sleeps has not armed this one. */
+	wake_up(&channel->wait);
 	return 0;
 }
 
@@ -103,7 +105,7 @@ void rpma_channel_leave(struct rpma_channel_member *member)
 
 void rpma_channel_wake(struct rpma_channel_member *member)
 {
-	struct rpma_channel *channel = member->channel;
+	struct rpma_channel *channel = READ_ONCE(member->channel);
 
 	if (channel && wq_has_sleeper(&channel->wait))
 		wake_up(&channel->wait);
@@ -160,9 +162,33 @@ static void rpma_channel_choose(struct rpma_channel_batch *batch,
 	batch->nr++;
 }
 
-static bool rpma_channel_must_be_next(struct rpma_channel_member *member)
+static bool rpma_channel_is_chosen(const struct rpma_channel_batch *batch,
+				   const struct rpma_channel_member *member)
 {
-	return member->passed_over >= RPMA_CHANNEL_PASSED_OVER_MAX;
+	u32 i;
+
+	for (i = 0; i < batch->nr; i++)
+		if (batch->members[i] == member)
+			return true;
+	return false;
+}
+
+/* The first one to join, unless one was passed over too often: that one. */
+static struct rpma_channel_member *
+rpma_channel_next(struct rpma_channel *channel,
+		  const struct rpma_channel_batch *batch)
+{
+	struct rpma_channel_member *member, *next = NULL;
+
+	list_for_each_entry(member, &channel->members, node) {
+		if (rpma_channel_is_chosen(batch, member) ||
+		    !member->ops->has_event(member))
+			continue;
+		if (!next || (member->passed_over > next->passed_over &&
+			      member->passed_over >= RPMA_CHANNEL_PASSED_OVER_MAX))
+			next = member;
+	}
+	return next;
 }
 
 /* Return: 0, also if there is none yet, or -ENODEV. */
@@ -174,20 +200,18 @@ static int rpma_channel_collect(struct rpma_channel *channel,
 	guard(mutex)(&channel->lock);
 	rpma_channel_arm(channel);
 	batch->nr = 0;
-	list_for_each_entry(member, &channel->members, node)
-		if (batch->nr < want && rpma_channel_must_be_next(member) &&
-		    member->ops->has_event(member))
-			rpma_channel_choose(batch, member);
-	list_for_each_entry(member, &channel->members, node) {
-		if (rpma_channel_must_be_next(member) ||
-		    !member->ops->has_event(member))
-			continue;
-		if (batch->nr < want)
-			rpma_channel_choose(batch, member);
-		else
-			member->passed_over++;
+	while (batch->nr < want) {
+		member = rpma_channel_next(channel, batch);
+		if (!member)
+			return !batch->nr && rpma_channel_is_gone(channel) ?
+			       -ENODEV : 0;
+		rpma_channel_choose(batch, member);
 	}
-	return !batch->nr && rpma_channel_is_gone(channel) ? -ENODEV : 0;
+	list_for_each_entry(member, &channel->members, node)
+		if (!rpma_channel_is_chosen(batch, member) &&
+		    member->ops->has_event(member))
+			member->passed_over++;
+	return 0;
 }
 
 /* They reached the user. Those that left meanwhile are not members any more. */
@@ -195,16 +219,13 @@ static void rpma_channel_consume(struct rpma_channel *channel,
 				 const struct rpma_channel_batch *batch)
 {
 	struct rpma_channel_member *member;
-	u32 i;
 
 	guard(mutex)(&channel->lock);
 	list_for_each_entry(member, &channel->members, node) {
-		for (i = 0; i < batch->nr; i++) {
-			if (batch->members[i] != member)
-				continue;
-			member->passed_over = 0;
-			member->ops->consume(member);
-		}
+		if (!rpma_channel_is_chosen(batch, member))
+			continue;
+		member->passed_over = 0;
+		member->ops->consume(member);
 	}
 }
 

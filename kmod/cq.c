@@ -23,7 +23,7 @@
 static const struct file_operations rpma_cq_fops;
 RPMA_CHILD_STARTS_WITH_CTX(rpma_cq);
 
-static void rpma_cq_wake(struct rpma_cq *cq)
+void rpma_cq_wake(struct rpma_cq *cq)
 {
 	if (wq_has_sleeper(&cq->wait))
 		wake_up(&cq->wait);
@@ -103,8 +103,11 @@ int rpma_cq_reserve(struct rpma_cq *cq, const void *who, u32 entries)
 	share = kzalloc(sizeof(*share), GFP_KERNEL_ACCOUNT);
 	if (!share)
 		return -ENOMEM;
+	/* One place at least is left for those who send through it. */
 	spin_lock(&cq->lock);
-	reserved = rpma_ring_reserve(&cq->ring, entries);
+	reserved = cq->ring.reserved + entries + !!atomic_read(&cq->senders) <=
+			   cq->ring.entries &&
+		   rpma_ring_reserve(&cq->ring, entries);
 	spin_unlock(&cq->lock);
 	if (!reserved) {
 		kfree(share);
@@ -128,6 +131,7 @@ void rpma_cq_unreserve(struct rpma_cq *cq, const void *who)
 	spin_lock(&cq->lock);
 	rpma_ring_unreserve(&cq->ring, share->entries);
 	spin_unlock(&cq->lock);
+	rpma_cq_wake(cq);
 	list_del(&share->node);
 	kfree(share);
 }
@@ -176,10 +180,10 @@ static void rpma_cq_drop_parked(struct rpma_cq *cq)
 static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 {
 	int most = cq->ring.entries + RPMA_CQ_MAX_SENDERS;
-	int fetched, i, nr = 0;
+	int unparked, fetched = 0, i, nr = 0;
 
 	lockdep_assert_held(&cq->lock);
-	fetched = rpma_cq_unpark_locked(cq);
+	unparked = rpma_cq_unpark_locked(cq);
 	while (cq->ibcq) {
 		nr = ib_poll_cq(cq->ibcq, RPMA_CQ_BATCH, cq->wc);
 		for (i = 0; i < nr; i++)
@@ -189,7 +193,9 @@ static bool rpma_cq_fetch_locked(struct rpma_cq *cq)
 			break;
 	}
 
-	if (fetched)
+	if (cq->revoked && list_empty(&cq->parked))
+		rpma_ring_set_gone(&cq->ring);
+	if (fetched || unparked)
 		rpma_cq_wake(cq);
 	return nr == RPMA_CQ_BATCH;
 }
@@ -332,7 +338,10 @@ static void rpma_cq_hw_revoke(struct rpma_hw *hw)
 	spin_unlock(&cq->lock);
 
 	ib_destroy_cq(ibcq);
-	rpma_ring_set_gone(&cq->ring);
+	spin_lock(&cq->lock);
+	cq->revoked = true;
+	rpma_cq_fetch_locked(cq);
+	spin_unlock(&cq->lock);
 	rpma_cq_wake(cq);
 }
 
@@ -426,11 +435,11 @@ static struct rpma_cq *rpma_cq_create(struct rpma_ctx *ctx,
 
 	/* From here on the last put undoes what was done. */
 	ret = rpma_ring_init(&cq->ring, cmd->entries);
+	if (!ret)
+		ret = rpma_cq_build(cq);
 	if (!ret && cmd->flags & RPMA_CQ_CREATE_F_CHANNEL)
 		ret = rpma_channel_join(&cq->member, ctx, cmd->channel_fd,
 					cmd->cookie);
-	if (!ret)
-		ret = rpma_cq_build(cq);
 	if (ret) {
 		rpma_cq_put(cq);
 		return ERR_PTR(ret);

@@ -41,6 +41,7 @@ struct rpma_cq_parked {
  * @ibcq: NULL once revoked; under @lock
  * @lock: one fetches at a time, so completions stay in order
  * @wc: where they are fetched to; under @lock
+ * @revoked: the device is gone; under @lock
  * @ring: what the user reads; pushed to under @lock
  * @parked: completions that wait for room in it; under @lock
  * @shares: places kept in it for shared receive queues; under @share_lock
@@ -59,6 +60,7 @@ struct rpma_cq {
 
 	spinlock_t lock; /* fetching */
 	struct ib_cq *ibcq;
+	bool revoked;
 	struct ib_wc wc[RPMA_CQ_BATCH];
 
 	struct rpma_ring ring;
@@ -114,6 +116,9 @@ void rpma_cq_unreserve(struct rpma_cq *cq, const void *who);
  * Context: @cq->lock held.
  */
 void rpma_cq_push_or_park(struct rpma_cq *cq, struct rpma_cq_parked *parked);
+
+/* Wake whoever waits for completions, or for room. Any context. */
+void rpma_cq_wake(struct rpma_cq *cq);
 
 /**
  * rpma_cq_fetch - fetch all completions that the adapter has

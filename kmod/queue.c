@@ -106,6 +106,6 @@ void rpma_queue_abort(struct rpma_queue *q)
 {
 	spin_lock(&q->cq->lock);
 	rpma_queue_complete_until(q, q->tail, RPMA_STATUS_ABORTED);
-	wake_up(&q->cq->wait);
+	rpma_cq_wake(q->cq);
 	spin_unlock(&q->cq->lock);
 }

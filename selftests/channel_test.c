@@ -206,6 +206,66 @@ TEST_F_TIMEOUT(channel, wakes_who_sleeps, WAIT_SECONDS)
 	close(ep);
 }
 
+/* Neither a sleeper nor an epoll descriptor has armed a queue that comes later. */
+TEST_F_TIMEOUT(channel, queue_that_joins_later_wakes_who_waits, WAIT_SECONDS)
+{
+	struct epoll_event want = { .events = EPOLLIN }, got;
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	int fd = ioc_channel_create(self->p.fd).out_fd;
+	struct side client, server;
+
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, fd, &want));
+	ASSERT_EQ(0, epoll_wait(ep, &got, 1, 100));
+	client = side_new(_metadata, &self->p);
+	server = side_new(_metadata, &self->p);
+	close(server.cq);
+	server.cq = cq_on(_metadata, &self->p, fd, SENDS);
+	sides_connect(_metadata, &self->p, &client, &server);
+	ASSERT_EQ(0, epoll_wait(ep, &got, 1, 100));
+	/* Nobody fetches for it but who waits here. */
+	struct rpma_request recv = req_recv(1, &server.mem, 0, 8);
+	struct rpma_request send = req_send(2, 0, &client.mem, 0, 8);
+
+	ioc_post(server.conn, &recv, 1);
+	ioc_post(client.conn, &send, 1);
+	ASSERT_EQ(1, epoll_wait(ep, &got, 1, WAIT_MS));
+	expect_channel_event(_metadata, fd, SENDS);
+	close(ep);
+	close(fd);
+	side_close(&client);
+	side_close(&server);
+}
+
+TEST_F_TIMEOUT(channel, none_of_many_is_passed_over_for_ever, 2 * WAIT_SECONDS)
+{
+	enum { QUEUES = 20 };
+	int fd = ioc_channel_create(self->p.fd).out_fd;
+	struct side client[QUEUES], server[QUEUES];
+	int told[QUEUES] = {};
+
+	for (int i = 0; i < QUEUES; i++) {
+		struct rpma_request flush = req_flush(i, SIGNALED, &self->p.client.mem, 0, 8);
+
+		client[i] = side_new(_metadata, &self->p);
+		server[i] = side_new(_metadata, &self->p);
+		close(server[i].cq);
+		server[i].cq = cq_on(_metadata, &self->p, fd, i);
+		sides_connect(_metadata, &self->p, &client[i], &server[i]);
+		ioc_post(server[i].conn, &flush, 1);
+		ASSERT_EQ(POLLIN, poll_for(server[i].cq, POLLIN, WAIT_MS));
+	}
+	/* Nobody fetches anything: all of them have an event all the time. */
+	for (int n = 0; n < 20 * QUEUES; n++)
+		told[next_cookie(_metadata, fd)]++;
+	for (int i = 0; i < QUEUES; i++) {
+		EXPECT_LE(10, told[i])
+			TH_LOG("queue %d was told %d times", i, told[i]);
+		side_close(&client[i]);
+		side_close(&server[i]);
+	}
+	close(fd);
+}
+
 /* Somebody else's fetching moves completions where no interrupt tells of them. */
 TEST_F_TIMEOUT(channel, wakes_when_others_fetch, WAIT_SECONDS)
 {
