@@ -45,6 +45,8 @@ static void rpma_conn_on_qp_event(struct ib_event *event, void *context)
 
 	if (event->event == IB_EVENT_COMM_EST)
 		rpma_cm_notify_established(&conn->cm);
+	else if (event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		rpma_qp_on_last_recv(&conn->qp);
 }
 
 struct rpma_conn *rpma_conn_alloc(struct rpma_ctx *ctx, struct rpma_peer *peer)
@@ -63,11 +65,38 @@ struct rpma_conn *rpma_conn_alloc(struct rpma_ctx *ctx, struct rpma_peer *peer)
 	return conn;
 }
 
-void rpma_conn_unbuild(struct rpma_conn *conn)
+/*
+ * In this order: no request is posted any more and those in flight complete;
+ * the queue pair goes, so that the adapter has nothing more to say; what it
+ * did not say is completed for it.
+ */
+static void rpma_conn_destroy_qp(struct rpma_conn *conn)
 {
 	rpma_qp_stop(&conn->qp);
+	rpma_qp_lock_srq(&conn->qp);
 	rpma_cm_destroy_qp(&conn->cm);
 	rpma_qp_kill(&conn->qp);
+	rpma_qp_unlock_srq(&conn->qp);
+}
+
+static int rpma_conn_create_qp(struct rpma_conn *conn,
+			       struct ib_qp_init_attr *attr)
+{
+	int ret;
+
+	attr->event_handler = rpma_conn_on_qp_event;
+	attr->qp_context = conn;
+	rpma_qp_lock_srq(&conn->qp);
+	ret = rpma_cm_create_qp(&conn->cm, conn->peer->pd, attr);
+	if (!ret)
+		ret = rpma_qp_attach(&conn->qp, conn->cm.id->qp);
+	rpma_qp_unlock_srq(&conn->qp);
+	return ret;
+}
+
+void rpma_conn_unbuild(struct rpma_conn *conn)
+{
+	rpma_conn_destroy_qp(conn);
 	rpma_qp_exit(&conn->qp);
 	memset(&conn->qp, 0, sizeof(conn->qp));
 }
@@ -84,13 +113,8 @@ int rpma_conn_build(struct rpma_conn *conn,
 	ret = rpma_qp_init(&conn->qp, conn->ctx, conn->peer, queues);
 	if (!ret)
 		ret = rpma_qp_build(&conn->qp, &attr);
-	if (!ret) {
-		attr.event_handler = rpma_conn_on_qp_event;
-		attr.qp_context = conn;
-		ret = rpma_cm_create_qp(&conn->cm, conn->peer->pd, &attr);
-	}
 	if (!ret)
-		ret = rpma_qp_attach(&conn->qp, conn->cm.id->qp);
+		ret = rpma_conn_create_qp(conn, &attr);
 	if (ret)
 		rpma_conn_unbuild(conn);
 	return ret;
@@ -110,19 +134,12 @@ struct file *rpma_conn_getfile(struct rpma_conn *conn)
 
 /* ---- death ---- */
 
-/*
- * In this order: no request is posted any more and those in flight complete;
- * the queue pair goes, so that the adapter has nothing more to say; what it
- * did not say is completed for it; the handshake's side goes last, because
- * the queue pair hangs on its id.
- */
+/* The handshake's side goes last: the queue pair hangs on its id. */
 static void rpma_conn_revoke(struct rpma_hw *hw)
 {
 	struct rpma_conn *conn = container_of(hw, struct rpma_conn, hw);
 
-	rpma_qp_stop(&conn->qp);
-	rpma_cm_destroy_qp(&conn->cm);
-	rpma_qp_kill(&conn->qp);
+	rpma_conn_destroy_qp(conn);
 	rpma_cm_close(&conn->cm, conn->peer->dev->gone);
 }
 

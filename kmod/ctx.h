@@ -32,6 +32,7 @@
  *
  *   device.use (rwsem: build hardware | device goes away)
  *   channel.lock (mutex: who waits for any of its queues)
+ *   srq.qps_lock (mutex: queue pairs that come and go)
  *   cm.mutex (one caller at a time in rdma_cm; held while a conn is revoked)
  *   rdma_cm's handler mutex
  *   ep.lock, cm.lock (spin)

@@ -166,10 +166,8 @@ void rpma_qp_exit(struct rpma_qp *qp)
 		rpma_cq_detach(qp->sq.cq);
 	if (qp->reserved)
 		rpma_cq_unreserve(qp->rq.cq, qp->srq);
-	if (qp->srq) {
-		rpma_srq_detach(qp->srq, qp->srq_key);
+	if (qp->srq)
 		rpma_srq_put(qp->srq);
-	}
 	rpma_queue_exit(&qp->sq);
 	rpma_queue_exit(&qp->rq);
 }
@@ -214,6 +212,18 @@ int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr)
 		.qp_type = IB_QPT_RC,
 	};
 	return 0;
+}
+
+void rpma_qp_lock_srq(struct rpma_qp *qp)
+{
+	if (qp->srq)
+		rpma_srq_lock(qp->srq);
+}
+
+void rpma_qp_unlock_srq(struct rpma_qp *qp)
+{
+	if (qp->srq)
+		rpma_srq_unlock(qp->srq);
 }
 
 int rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp)
@@ -375,25 +385,39 @@ u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp)
 	return bytes;
 }
 
+static bool rpma_wr_needs_recv(const struct rpma_wr *wr)
+{
+	return wr->op == RPMA_OP_SEND || wr->op == RPMA_OP_SEND_WITH_IMM ||
+	       wr->op == RPMA_OP_WRITE_WITH_IMM;
+}
+
 /*
- * Does everything wait for a message, which waits for a RECV? The other side may
- * be waiting for us before it posts one.
+ * Does the next completion wait for a message, which waits for a RECV? The other
+ * side may be waiting for us before it posts one.
  */
 static bool rpma_qp_waits_for_recv(struct rpma_qp *qp)
 {
+	const struct rpma_wr *wr;
 	bool waits = false;
-	u64 head;
-	u8 op;
+	u64 pos;
 
 	spin_lock(&qp->lock);
-	head = READ_ONCE(qp->sq.head);
-	if (head != qp->sq.tail) {
-		op = rpma_queue_slot(&qp->sq, head)->op;
-		waits = op == RPMA_OP_SEND || op == RPMA_OP_SEND_WITH_IMM ||
-			op == RPMA_OP_WRITE_WITH_IMM;
+	for (pos = READ_ONCE(qp->sq.head); pos != qp->sq.tail; pos++) {
+		wr = rpma_queue_slot(&qp->sq, pos);
+		waits = waits || rpma_wr_needs_recv(wr);
+		if (wr->rdma.wr.send_flags & IB_SEND_SIGNALED)
+			break;
 	}
 	spin_unlock(&qp->lock);
 	return waits;
+}
+
+/* A large message takes its time also where a RECV waits for it. */
+static long rpma_qp_message_timeout(struct rpma_qp *qp)
+{
+	u64 mib = min(rpma_qp_bytes_in_flight(qp) >> 20, 3600ULL);
+
+	return RPMA_QP_MESSAGE_TIMEOUT + mib * HZ;
 }
 
 static bool rpma_qp_waits_in_vain(struct rpma_qp *qp)
@@ -417,7 +441,8 @@ static int rpma_qp_wait_for_room(struct rpma_qp *qp)
 		rpma_qp_mark(qp);
 		head = READ_ONCE(qp->sq.head);
 		ret = rpma_cq_sleep(qp->sq.cq, rpma_qp_wait_is_over, qp,
-				    TASK_INTERRUPTIBLE, RPMA_QP_MESSAGE_TIMEOUT);
+				    TASK_INTERRUPTIBLE,
+				    rpma_qp_message_timeout(qp));
 		if (ret && ret != -ETIME)
 			return ret;
 	} while (ret && (head != READ_ONCE(qp->sq.head) ||
@@ -502,10 +527,19 @@ static bool rpma_qp_is_idle(void *arg)
 	return !rpma_queue_in_flight(&qp->sq) && !READ_ONCE(qp->marker_busy);
 }
 
+void rpma_qp_on_last_recv(struct rpma_qp *qp)
+{
+	WRITE_ONCE(qp->last_recv, true);
+	wake_up(&qp->rq.cq->wait);
+}
+
+/* RECVs of a shared queue complete before the adapter's last word. */
 static bool rpma_qp_has_no_recvs(void *arg)
 {
 	struct rpma_qp *qp = arg;
 
+	if (qp->srq)
+		return READ_ONCE(qp->last_recv);
 	return !rpma_queue_in_flight(&qp->rq);
 }
 
@@ -547,6 +581,8 @@ void rpma_qp_kill(struct rpma_qp *qp)
 	/* The last the adapter had to say; it points into our slots. */
 	rpma_cq_fetch(qp->sq.cq);
 	rpma_cq_fetch(qp->rq.cq);
+	if (qp->srq)
+		rpma_srq_detach(qp->srq, qp->srq_key);
 	rpma_queue_abort(&qp->sq);
 	rpma_queue_abort(&qp->rq);
 	ib_dma_unmap_single(qp->env.peer->dev->ibdev, qp->values_dma,

@@ -18,6 +18,7 @@
  * @rq: the receive queue; without slots if messages arrive in @srq
  * @srq: shared receive queue, referenced, or NULL
  * @srq_key: what @srq knows the queue pair by, or NULL
+ * @last_recv: the adapter will take no more RECVs out of @srq for it
  * @reserved: places in the receive completion queue are kept for @srq
  * @unsignaled: requests at the end of the send queue without a signal
  * @signal_every: so many at most
@@ -37,6 +38,7 @@ struct rpma_qp {
 	struct rpma_queue rq;
 	struct rpma_srq *srq;
 	const struct ib_qp *srq_key;
+	bool last_recv;
 	bool reserved;
 	u32 unsignaled;
 	u32 signal_every;
@@ -69,6 +71,16 @@ void rpma_qp_exit(struct rpma_qp *qp);
  * Undone by rpma_qp_kill(). Return: 0 or -ENOMEM.
  */
 int rpma_qp_build(struct rpma_qp *qp, struct ib_qp_init_attr *attr);
+
+/* The adapter's last word on RECVs of a shared queue. Any context. */
+void rpma_qp_on_last_recv(struct rpma_qp *qp);
+
+/*
+ * Around creating and attaching a queue pair, or destroying and killing it, so
+ * that a shared receive queue does not take one for the other.
+ */
+void rpma_qp_lock_srq(struct rpma_qp *qp);
+void rpma_qp_unlock_srq(struct rpma_qp *qp);
 
 /* The queue pair exists: RECVs may be posted. Return: 0 or -ENOMEM. */
 int rpma_qp_attach(struct rpma_qp *qp, struct ib_qp *ibqp);

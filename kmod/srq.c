@@ -58,14 +58,26 @@ static void rpma_srq_done(struct ib_cq *ibcq, struct ib_wc *wc)
 	rpma_cq_push_or_park(ibcq->cq_context, &slot->parked);
 }
 
+void rpma_srq_lock(struct rpma_srq *srq)
+{
+	mutex_lock(&srq->qps_lock);
+}
+
+void rpma_srq_unlock(struct rpma_srq *srq)
+{
+	mutex_unlock(&srq->qps_lock);
+}
+
 int rpma_srq_attach(struct rpma_srq *srq, const struct ib_qp *ibqp)
 {
+	lockdep_assert_held(&srq->qps_lock);
 	return xa_err(xa_store(&srq->qps, (unsigned long)ibqp,
 			       xa_mk_value(ibqp->qp_num), GFP_KERNEL_ACCOUNT));
 }
 
 void rpma_srq_detach(struct rpma_srq *srq, const struct ib_qp *ibqp)
 {
+	lockdep_assert_held(&srq->qps_lock);
 	if (ibqp)
 		xa_erase(&srq->qps, (unsigned long)ibqp);
 }
@@ -185,6 +197,7 @@ int rpma_srq_create_ioctl(struct rpma_ucmd *ucmd)
 		goto err_uncharge;
 	}
 	spin_lock_init(&srq->lock);
+	mutex_init(&srq->qps_lock);
 	xa_init_flags(&srq->qps, XA_FLAGS_ACCOUNT);
 	srq->size = cmd->entries;
 	srq->peer = rpma_peer_get(ctx, cmd->peer);
@@ -289,11 +302,13 @@ static int rpma_srq_post_from(struct rpma_srq *srq,
 {
 	struct rpma_request reqs[RPMA_SRQ_POST_ON_STACK];
 	const void __user *from = u64_to_user_ptr(cmd->requests);
+	/* More are not posted at a time: a short count tells to go on. */
+	u32 want = min(cmd->nr, srq->size);
 	u32 posted = 0;
 	int nr, ret;
 
-	while (posted < cmd->nr) {
-		nr = rpma_requests_copy(reqs, min_t(u32, cmd->nr - posted,
+	while (posted < want) {
+		nr = rpma_requests_copy(reqs, min_t(u32, want - posted,
 						    ARRAY_SIZE(reqs)),
 					from + (size_t)posted * cmd->request_size,
 					cmd->request_size);
@@ -316,8 +331,7 @@ int rpma_srq_post_ioctl(struct rpma_ucmd *ucmd)
 
 	if (cmd->flags || cmd->__reserved)
 		return -EOPNOTSUPP;
-	if (!cmd->nr || cmd->nr > S32_MAX ||
-	    cmd->request_size < sizeof(struct rpma_request))
+	if (!cmd->nr || cmd->request_size < sizeof(struct rpma_request))
 		return -EINVAL;
 	if (cmd->request_size > PAGE_SIZE)
 		return -E2BIG;

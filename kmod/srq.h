@@ -4,6 +4,7 @@
 #define RPMA_SRQ_H
 
 #include <linux/llist.h>
+#include <linux/mutex.h>
 #include <linux/xarray.h>
 
 #include "queue.h"
@@ -37,6 +38,8 @@ struct rpma_srq_slot {
  * @returned: slots that became free; no lock, completions come from all sides
  * @qps: qp_num by queue pair, as the adapter's completion names it. A key is
  *	never followed: the queue pair may be gone when a completion is fetched.
+ * @qps_lock: held from creating a queue pair until it is in @qps, and from
+ *	destroying it until it is out: its memory may be the next one's
  */
 struct rpma_srq {
 	struct rpma_object obj;
@@ -49,6 +52,7 @@ struct rpma_srq {
 	struct llist_node *free;
 	struct llist_head returned;
 	struct xarray qps;
+	struct mutex qps_lock; /* queue pairs that come and go */
 };
 
 /**
@@ -62,10 +66,16 @@ struct rpma_srq *rpma_srq_get(struct rpma_ctx *ctx, u32 id);
 /* Never the last one: DESTROY waits for nobody and drops that. */
 void rpma_srq_put(struct rpma_srq *srq);
 
+/* Around creating and attaching, or destroying and detaching. */
+void rpma_srq_lock(struct rpma_srq *srq);
+void rpma_srq_unlock(struct rpma_srq *srq);
+
 /**
  * rpma_srq_attach - messages of a queue pair will arrive here
  * @srq: the queue
  * @ibqp: the queue pair
+ *
+ * Context: between rpma_srq_lock() and rpma_srq_unlock().
  *
  * Return: 0 or -ENOMEM.
  */
@@ -75,6 +85,8 @@ int rpma_srq_attach(struct rpma_srq *srq, const struct ib_qp *ibqp);
  * rpma_srq_detach - undo rpma_srq_attach()
  * @srq: the queue
  * @ibqp: the queue pair, destroyed, and every completion of it fetched; or NULL
+ *
+ * Context: between rpma_srq_lock() and rpma_srq_unlock().
  */
 void rpma_srq_detach(struct rpma_srq *srq, const struct ib_qp *ibqp);
 

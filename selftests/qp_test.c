@@ -436,6 +436,22 @@ TEST_F_TIMEOUT(qp, room_behind_a_message_without_recv_is_not_waited_for, WAIT_SE
 	expect_usable(_metadata, &self->p);
 }
 
+/* Nor where the oldest request has been carried out, but only the next tells. */
+TEST_F_TIMEOUT(qp, nor_is_it_behind_an_unsignaled_write_before_it, WAIT_SECONDS)
+{
+	struct rpma_request write = req_write(1, 0, &self->c->mem, 0, &self->s->mem, 0, 8);
+	struct rpma_request send = req_send(1, 0, &self->c->mem, 0, 8);
+	long long begin = now_ms();
+
+	ioc_post(self->c->conn, &write, 1);
+	post_until_full(self->c->conn, &send, 1000);
+	EXPECT_ERRNO(EAGAIN, _ioc_post_flags(self->c->conn, &send, 1, RPMA_POST_F_WAIT));
+	/* Not because the connection was given up. */
+	EXPECT_GT(15000, now_ms() - begin);
+	EXPECT_EQ(RPMA_CONN_STATE_ESTABLISHED,
+		  ioc_conn_query(self->p.fd, .conn_fd = self->c->conn).out_state);
+}
+
 TEST_F_TIMEOUT(qp, write_with_immediate_consumes_a_recv, WAIT_SECONDS)
 {
 	struct rpma_request recv = req_recv(1, &self->s->mem, 0, 0);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues: RECVs for whichever connection a message comes by. */
+#include <pthread.h>
+
 #include "rpma_pair.h"
 
 #define ENTRIES 8
@@ -393,6 +395,48 @@ TEST_F_TIMEOUT(srq, crowds_are_served_each_message_once, 2 * WAIT_SECONDS)
 		EXPECT_EQ(0, left[i]);
 		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
 		EXPECT_EQ(0, status);
+	}
+}
+
+static void *close_it(void *arg)
+{
+	close(*(int *)arg);
+	return NULL;
+}
+
+/* The memory of a queue pair that goes may be the next one's at once. */
+TEST_F_TIMEOUT(srq, connections_that_come_while_others_go_keep_their_names, 2 * WAIT_SECONDS)
+{
+	struct pair *p = &self->p;
+
+	for (int round = 0; round < 40; round++) {
+		struct side goes = server_side(_metadata, p, self->rcq, self->srq);
+		struct side comes = server_side(_metadata, p, self->rcq, self->srq);
+		struct side of_goes = side_new(_metadata, p), of_comes = side_new(_metadata, p);
+		struct rpma_request recv = recv_at(p, round);
+		struct rpma_completion c;
+		pthread_t thread;
+
+		sides_connect(_metadata, p, &of_goes, &goes);
+		client_create(_metadata, p, &of_comes);
+		ioc_conn_connect(p->fd, .conn_fd = of_comes.conn);
+		ASSERT_NE(0, POLLIN & poll_for(p->ep, POLLIN, WAIT_MS));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, close_it, &goes.conn));
+		server_take(_metadata, p, &comes);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		goes.conn = -1;
+		ioc_conn_accept(p->fd, .conn_fd = comes.conn);
+		expect_event(of_comes.conn, RPMA_EVENT_ESTABLISHED);
+		expect_event(comes.conn, RPMA_EVENT_ESTABLISHED);
+
+		ioc_srq_post(p->fd, self->srq, &recv, 1);
+		say(_metadata, &of_comes, round);
+		c = expect_completion(recv_cq(&comes), round, RPMA_OP_RECV, RPMA_STATUS_SUCCESS);
+		ASSERT_EQ(qp_num(_metadata, p, &comes), c.qp_num);
+		side_close(&goes);
+		side_close(&comes);
+		side_close(&of_goes);
+		side_close(&of_comes);
 	}
 }
 

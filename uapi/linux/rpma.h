@@ -279,7 +279,8 @@ enum rpma_destroy_flags {
  * EBUSY: a peer still has regions, queues, endpoints or connections, a region
  * is used by requests in flight, or a shared receive queue by connections or
  * by messages for which a completion queue had no room yet. RECVs still posted
- * to a shared receive queue are dropped without a completion. Objects that are
+ * to a shared receive queue are dropped without a completion, as they are when
+ * the device goes. Objects that are
  * descriptors are destroyed by close(2).
  */
 struct rpma_ioc_destroy {
@@ -820,7 +821,8 @@ enum rpma_conn_state {
 /**
  * enum rpma_conn_peer_flags - what the other side said in the handshake
  * @RPMA_CONN_PEER_F_READABLE: regions it registers for flushing can be read:
- *	it is this module. So can they flush by READ that know nothing of their
+ *	it is this module (or one that does not set the handshake's bit for flow
+ *	control, as librpma does). So can they flush by READ that know nothing of their
  *	peer but its region.
  */
 enum rpma_conn_peer_flags {
@@ -964,7 +966,9 @@ struct rpma_event {
  *
  * Its RECVs may all complete in one of these queues, so each keeps @entries
  * places for them. A completion that finds all places unread waits until some
- * are read, and its RECV with it; nothing is lost.
+ * are read, and its RECV with it; nothing is lost. Only a RECV that the adapter
+ * had given to a message which the end of its connection cut off may not come
+ * back: rxe then keeps the entry until the queue is destroyed.
  *
  * EOPNOTSUPP: the device has no shared receive queues.
  */
@@ -1095,8 +1099,9 @@ struct rpma_request {
  * enum rpma_post_flags - when there is no room
  * @RPMA_POST_F_WAIT: wait for room instead of saying EAGAIN, as long as it
  *	comes without the caller's help: requests in flight make room, unread
- *	completions and posted RECVs do not. A message that finds no RECV on the
- *	other side is waited for one second.
+ *	completions and posted RECVs do not. A message that may find no RECV on
+ *	the other side is waited for one second, and one more for each MiB in
+ *	flight.
  */
 enum rpma_post_flags {
 	RPMA_POST_F_WAIT = 1 << 0,
