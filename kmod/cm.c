@@ -152,6 +152,18 @@ static void rpma_cm_on_disconnected(struct rpma_cm *cm, struct rdma_cm_id *id)
 		rdma_disconnect(id);
 }
 
+/* Who accepted and went before it knew that we did rejects as well. */
+static void rpma_cm_on_rejected(struct rpma_cm *cm, struct rdma_cm_id *id,
+				const struct rdma_cm_event *event)
+{
+	if (READ_ONCE(cm->state) == RPMA_CONN_STATE_ESTABLISHED) {
+		rpma_cm_on_end(cm, id, RPMA_EVENT_CLOSED, 0);
+		return;
+	}
+	rpma_cm_keep_private_data(cm, &event->param.conn);
+	rpma_cm_on_end(cm, id, RPMA_EVENT_REJECTED, event->status);
+}
+
 static int rpma_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rpma_cm *cm = id->context;
@@ -173,8 +185,7 @@ static int rpma_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		rpma_cm_on_established(cm, &event->param.conn);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		rpma_cm_keep_private_data(cm, &event->param.conn);
-		rpma_cm_on_end(cm, id, RPMA_EVENT_REJECTED, event->status);
+		rpma_cm_on_rejected(cm, id, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* Also said of a connection whose neighbour has moved away. */
@@ -448,9 +459,9 @@ int rpma_cm_disconnect(struct rpma_cm *cm)
 		return -ENODEV;
 	switch (READ_ONCE(cm->state)) {
 	case RPMA_CONN_STATE_ESTABLISHED:
-		rdma_disconnect(cm->id);
-		return 0;
 	case RPMA_CONN_STATE_ENDED:
+		/* Again, if the other side hung up and ours is still waited for. */
+		rdma_disconnect(cm->id);
 		return 0;
 	default:
 		return -ENOTCONN;

@@ -58,7 +58,8 @@ static unsigned long rpma_watch_patience(struct rpma_watch *watch)
 /* Return: whether requests in flight may still turn out to be answered. */
 static bool rpma_watch_hangs_up(struct rpma_watch *watch)
 {
-	if (!READ_ONCE(watch->hanging_up))
+	/* ORDER: that, then until when. Pairs with rpma_watch_hang_up(). */
+	if (!smp_load_acquire(&watch->hanging_up))
 		return false;
 	if (rpma_queue_in_flight(&watch->qp->sq) &&
 	    time_before(jiffies, watch->hang_up_by)) {
@@ -138,7 +139,7 @@ bool rpma_watch_hang_up(struct rpma_watch *watch)
 	if (!rpma_queue_in_flight(&watch->qp->sq))
 		return false;
 	watch->hang_up_by = jiffies + RPMA_HANG_UP_TIMEOUT;
-	/* ORDER: until when, then that. Pairs with the work's start. */
+	/* ORDER: until when, then that. Pairs with rpma_watch_hangs_up(). */
 	smp_store_release(&watch->hanging_up, true);
 	WRITE_ONCE(watch->runs, true);
 	mod_delayed_work(rpma_watch_wq, &watch->work, 0);
