@@ -76,7 +76,7 @@ check-quick:
 	@KERNELS=$(KERNEL) SPLIT=1 $(vm)/check.sh suites
 
 check-debug:
-	@KERNELS=debug $(vm)/check.sh suites pairs
+	@LONG=1 KERNELS=debug $(vm)/check.sh suites pairs
 
 check-static:
 	@KERNELS='6.12 7.3' $(vm)/check.sh static
@@ -91,6 +91,7 @@ check-demo:
 	@$(vm)/demo-test.sh
 
 # The longer suites come here, each a script of its own.
+check-long: export LONG = 1
 check-long: check check-demo
 
 run:
@@ -104,7 +105,7 @@ demo:
 .PHONY: clean distclean
 clean:
 	rm -rf $(BUILD)/kmod $(BUILD)/userspace $(BUILD)/selftests $(BUILD)/static \
-		$(BUILD)/mutants $(BUILD)/planted $(BUILD)/logs
+		$(BUILD)/mutants $(BUILD)/planted $(BUILD)/logs $(BUILD)/sanitize
 	rm -f Module.symvers modules.order .*.cmd kmod/*.o kmod/*.ko kmod/*.mod kmod/*.mod.c \
 		kmod/.*.cmd kmod/modules.order
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # usage: check.sh [static] [suites] [pairs] [harness] [mutants]
 # Prepares, builds and runs these parts on every kernel of KERNELS (default:
-# all parts on 6.12, 7.3 and the debug kernel). Two jobs at a time; the debug
-# kernel is built beside the first ones. TESTS= narrows the suites.
+# all parts on 6.12, 7.3 and the debug kernel). A few jobs at a time, since many
+# wait more than they work; the debug kernel is built beside the first ones.
+# TESTS= narrows the suites. LONG=1 runs what takes long on the debug kernel.
 # The last line is the sum: "N passed, N failed, N skipped".
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -39,7 +40,7 @@ job_body() {
 	)"
 }
 
-limit=2
+limit=$((JOBS + 1))
 stock=${KERNELS/debug/}
 with_debug=''
 case " $KERNELS " in *" debug "*) with_debug=yes ;; esac
@@ -50,7 +51,6 @@ if [ -n "$with_debug" ]; then
 	{ nice "$VM/prepare.sh" debug >"$run/debug-kernel.log" 2>&1 &&
 		touch "$run/debug-kernel.ready"; } &
 	debug_kernel=$!
-	limit=3
 fi
 # shellcheck disable=SC2086
 "$VM/build.sh" $stock || say 'going on with what was built'
@@ -74,8 +74,16 @@ suites_of() {
 }
 
 jobs_for() { # KERNEL
-	if wants suites; then suites_of "$1"; fi
-	if wants pairs; then
+	local suite
+	if wants suites; then
+		if [ ${#tests[@]} -eq 0 ]; then
+			for suite in $(suites_for own "$1"); do
+				job "${suite%_test.sh}-$1" "$VM/one.sh" -k "$1" "$suite"
+			done
+		fi
+		suites_of "$1"
+	fi
+	if wants pairs && { [ "$1" != debug ] || [ -n "${LONG-}" ]; }; then
 		job "two-$1" "$VM/pairs.sh" -k "$1" two
 		job "powercut-$1" "$VM/pairs.sh" -k "$1" powercut
 	fi
@@ -87,7 +95,6 @@ if wants mutants; then job mutants "$VM/mutants.sh"; fi
 if [ -n "$with_debug" ]; then
 	# What depends on the debug kernel waits for it; the others go on.
 	while kill -0 "$debug_kernel" 2>/dev/null; do wait -n || true; done
-	limit=2
 	if [ -e "$run/debug-kernel.ready" ]; then
 		"$VM/build.sh" debug || say 'going on with what was built'
 		jobs_for debug
