@@ -278,7 +278,7 @@ TEST_F_TIMEOUT(conn, disconnect_of_the_other_side_aborts_too, WAIT_SECONDS)
 /* What the other side received before it hung up was sent successfully. */
 TEST_F_TIMEOUT(conn, messages_that_arrived_succeed_whoever_hangs_up, 3 * WAIT_SECONDS)
 {
-	enum { MESSAGES = 8, ROUNDS = 60 };
+	enum { MESSAGES = 8, ROUNDS = 40 };
 	struct pair *p = &self->p;
 
 	for (int round = 0; round < ROUNDS; round++) {
