@@ -434,6 +434,9 @@ int rpma_cm_accept(struct rpma_cm *cm, const void *data, u8 len)
 	if (ret)
 		rpma_cm_set_last(cm, RPMA_CONN_STATE_ENDED, RPMA_EVENT_LOST,
 				 ret);
+	else
+		/* What is sent now arrives behind the answer. */
+		cm->ops->established(cm);
 	return ret;
 }
 
@@ -546,6 +549,11 @@ void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd)
 	cmd->out_peer_flags = READ_ONCE(cm->peer_readable) ?
 			      RPMA_CONN_PEER_F_READABLE : 0;
 	spin_unlock(&cm->lock);
+}
+
+bool rpma_cm_has_ended(struct rpma_cm *cm)
+{
+	return READ_ONCE(cm->state) >= RPMA_CONN_STATE_ENDED;
 }
 
 bool rpma_cm_has_event(struct rpma_cm *cm)

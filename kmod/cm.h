@@ -14,7 +14,8 @@ struct rpma_cm;
 
 /**
  * struct rpma_cm_ops - what the owner of a cm wants to hear
- * @established: requests may be posted; also a second time
+ * @established: requests may be posted; once accepted, and again when the
+ *	other side knows
  * @disconnected: the other side hung up. Return: true if the owner will call
  *	rpma_cm_hang_up(), when what the other side has answered is seen to
  * @request: a connection arrived at a listener. 0: the owner has adopted @id
@@ -176,6 +177,9 @@ void rpma_cm_return_event(struct rpma_cm *cm, const struct rpma_event *event);
 
 /* Fill in state, read depth, and what the other side said. */
 void rpma_cm_query(struct rpma_cm *cm, struct rpma_ioc_conn_query *cmd);
+
+/* Is it over, so that nothing can be made of it any more? */
+bool rpma_cm_has_ended(struct rpma_cm *cm);
 
 /* Is an event unread? */
 bool rpma_cm_has_event(struct rpma_cm *cm);

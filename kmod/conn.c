@@ -471,6 +471,7 @@ static long rpma_conn_fops_ioctl(struct file *file, unsigned int number,
 
 /* ---- events on the connection ---- */
 
+/* read(2) has something to say, if only that nothing will come. */
 static bool rpma_conn_is_readable(struct rpma_conn *conn)
 {
 	return rpma_cm_has_event(&conn->cm) || READ_ONCE(conn->cm.last.type);
@@ -511,7 +512,8 @@ static __poll_t rpma_conn_fops_poll(struct file *file, poll_table *table)
 	/* Both always: epoll registers once, whatever it is asked for later. */
 	poll_wait(file, &conn->cm.wait, table);
 	poll_wait(file, &cq->wait, table);
-	if (rpma_conn_is_readable(conn))
+	/* Not after the last event: who keeps on polling would not sleep. */
+	if (rpma_cm_has_event(&conn->cm))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (poll_requested_events(table) & EPOLLOUT) {
 		rpma_cq_arm(cq);

@@ -219,40 +219,54 @@ err_free:
 /* ---- taking ---- */
 
 /*
- * Return: the connection's file, NULL if none waits, or ERR_PTR; then the
- * connection waits on. Removal of the device cannot come in between.
+ * Return: the next connection, built, NULL if none waits, or ERR_PTR; then the
+ * connection waits on. Of those whose other side gave up nothing can be made.
  */
+static struct rpma_conn *rpma_ep_pop_built(struct rpma_ep *ep,
+					   const struct rpma_conn_queues *queues)
+{
+	struct rpma_conn *conn;
+	int ret;
+
+	while ((conn = rpma_ep_pop(ep))) {
+		ret = rpma_cm_has_ended(&conn->cm) ?
+			-ENOTCONN : rpma_conn_build(conn, queues);
+		if (!ret)
+			break;
+		if (!rpma_cm_has_ended(&conn->cm)) {
+			rpma_ep_unpop(ep, conn);
+			return ERR_PTR(ret);
+		}
+		rpma_conn_free(conn);
+	}
+	return conn;
+}
+
+/* Return: its file, or as above. Removal of the device cannot come between. */
 static struct file *rpma_ep_take_one(struct rpma_ep *ep,
 				     const struct rpma_conn_queues *queues)
 {
 	struct rpma_device *dev = ep->peer->dev;
 	struct file *file = NULL;
 	struct rpma_conn *conn;
-	int ret;
 
 	if (!rpma_device_begin(dev))
 		return ERR_PTR(-ENODEV);
-	conn = rpma_ep_pop(ep);
-	if (!conn)
+	conn = rpma_ep_pop_built(ep, queues);
+	if (IS_ERR_OR_NULL(conn)) {
+		file = ERR_CAST(conn);
 		goto out_end;
-	ret = rpma_conn_build(conn, queues);
-	if (ret) {
-		file = ERR_PTR(ret);
-		goto err_unpop;
 	}
 	file = rpma_conn_getfile(conn);
 	if (IS_ERR(file)) {
 		rpma_conn_unbuild(conn);
-		goto err_unpop;
+		rpma_ep_unpop(ep, conn);
+	} else {
+		rpma_conn_publish(conn);
 	}
-	rpma_conn_publish(conn);
 out_end:
 	rpma_device_end(dev);
 	return file;
-
-err_unpop:
-	rpma_ep_unpop(ep, conn);
-	goto out_end;
 }
 
 static struct file *rpma_ep_take(struct rpma_ep *ep, bool nonblock,

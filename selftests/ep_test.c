@@ -253,4 +253,20 @@ TEST_F(ep, several_endpoints_keep_apart)
 	close(first);
 }
 
+/* Nothing can be made of a request whose client is gone; others wait behind it. */
+TEST_F_TIMEOUT(ep, client_that_gave_up_is_passed_over, WAIT_SECONDS)
+{
+	struct pair *p = &self->p;
+
+	client_create(_metadata, p, &p->client);
+	ioc_conn_connect(p->fd, .conn_fd = p->client.conn);
+	ASSERT_NE(0, POLLIN & poll_for(p->ep, POLLIN, WAIT_MS));
+	close(p->client.conn);
+	usleep(1000000);
+	EXPECT_ERRNO(EAGAIN, take(p, side_queues(&p->server, &p->opts)));
+	EXPECT_EQ(0, POLLIN & poll_for(p->ep, POLLIN, 0));
+	sides_connect(_metadata, p, &p->client, &p->server);
+	expect_usable(_metadata, p);
+}
+
 TEST_HARNESS_MAIN

@@ -325,7 +325,7 @@ static inline struct rpma_event next_event(struct __test_metadata *_metadata, in
 #define expect_no_more_events(conn)					\
 	({								\
 		struct rpma_event __event;				\
-		EXPECT_NE(0, POLLIN & poll_for(conn, POLLIN, 0));	\
+		EXPECT_EQ(0, POLLIN & poll_for(conn, POLLIN, 0));	\
 		EXPECT_EQ(0, read(conn, &__event, sizeof(__event)));	\
 	})
 

@@ -692,7 +692,7 @@ struct rpma_conn_queues {
  * Waits for an incoming connection, or says EAGAIN when the endpoint is
  * O_NONBLOCK. Then accept it with RPMA_IOC_CONN_ACCEPT or reject it with
  * RPMA_IOC_CONN_REJECT or close(2). On failure the incoming connection waits
- * on for another try.
+ * on for another try. One whose other side has given up is passed over.
  */
 struct rpma_ioc_ep_take {
 	__u32 size;
@@ -730,10 +730,10 @@ struct rpma_ioc_ep_take {
  *
  * The descriptor is read with read(2): whole struct rpma_event, blocking
  * until there is one unless O_NONBLOCK; 0 after the last event was read.
- * poll(2) says POLLIN while an event is unread and after the last one was
- * read, POLLOUT while a request could be posted. A thread that sleeps for
- * POLLOUT is not woken when another takes completions from the mapped ring,
- * which no system call tells; it is when they are taken by read(2).
+ * poll(2) says POLLIN while an event is unread, POLLOUT while a request could
+ * be posted. A thread that sleeps for POLLOUT is not woken when another takes
+ * completions from the mapped ring, which no system call tells; it is when they
+ * are taken by read(2).
  */
 struct rpma_ioc_conn_create {
 	__u32 size;
@@ -1123,8 +1123,9 @@ enum rpma_post_flags {
  * Each request takes an entry of the send (or receive) queue until it is done
  * and a place in the completion queue until its completion is read; EAGAIN
  * says that one of them is missing. ENOTCONN: not established yet (a RECV may
- * be posted before). After the connection ended requests are accepted and
- * complete ABORTED. ENODEV: the device is gone.
+ * be posted before, and after RPMA_IOC_CONN_ACCEPT everything). After the
+ * connection ended requests are accepted and complete ABORTED. ENODEV: the
+ * device is gone.
  */
 struct rpma_ioc_post {
 	__u32 size;
