@@ -55,13 +55,13 @@ fi
 # shellcheck disable=SC2086
 "$VM/build.sh" $stock || say 'going on with what was built'
 
-# suites_of KERNEL: in one machine, or for the impatient in two at once, which
-# pays where a boot is cheap (SPLIT=1).
+# suites_of KERNEL: in one machine, or in two at once, which pays where a boot is
+# cheap (for the impatient, SPLIT=1), or dear beside all that runs then (debug).
 suites_of() {
 	local all first=() second=() i
 	mapfile -t all < <(suites_for one "$1")
 	if [ ${#tests[@]} -gt 0 ]; then all=("${tests[@]}"); fi
-	if [ -z "${SPLIT-}" ] || [ ${#all[@]} -lt 4 ]; then
+	if [ ${#all[@]} -lt 4 ] || { [ -z "${SPLIT-}" ] && [ "$1" != debug ]; }; then
 		job "one-$1" "$VM/one.sh" -k "$1" "${all[@]}"
 		return
 	fi
