@@ -127,9 +127,9 @@ int rpma_peer_cfg_from_descriptor(const void *desc, size_t desc_size,
 struct rpma_peer;
 
 /*
- * Opens the device of a context. RPMA_PERSISTENT_BY_READ and
- * RPMA_FLUSH_METHOD in the environment are read now and hold for the peer's
- * regions and connections, see librpma(7). INVAL: NULL, or not a context of
+ * Opens the device of a context. RPMA_PERSISTENT_BY_READ, RPMA_FLUSH_METHOD
+ * and RPMA_PEER_TIMEOUT_MS in the environment are read now and hold for the
+ * peer's regions and connections, see librpma(7). INVAL: NULL, or not a context of
  * rpma_utils_get_ibv_context(). NOMEM. PROVIDER: the device is gone, its
  * driver untried, or a limit is reached.
  */

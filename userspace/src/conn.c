@@ -91,6 +91,7 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 		.recv_cq_fd = cq_fd(srq && srq_rcq(srq) ? srq_rcq(srq) : conn->rcq),
 		.sq_size = sq_size,
 		.rq_size = srq ? 0 : params->rq_size,
+		.peer_timeout_ms = peer->peer_timeout_ms,
 		.srq = srq ? srq_id(srq) : 0,
 	};
 	*conn_ptr = conn;

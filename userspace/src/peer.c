@@ -62,6 +62,28 @@ static enum rpma_flush_method flush_method(void)
 	return RPMA_FLUSH_METHOD_NONE;
 }
 
+/* What the kernel takes; 0 leaves it to the kernel. */
+static uint32_t peer_timeout(void)
+{
+	const char *value = secure_getenv("RPMA_PEER_TIMEOUT_MS");
+	static atomic_bool complained;
+	unsigned long ms;
+	char *end;
+
+	if (!value || !*value)
+		return 0;
+	if (!strcmp(value, "never"))
+		return UINT32_MAX;
+	errno = 0;
+	ms = strtoul(value, &end, 10);
+	if (!errno && !*end && value[0] != '-' && ms >= 100 && ms < UINT32_MAX)
+		return ms;
+	if (!atomic_exchange(&complained, true))
+		log_error("RPMA_PEER_TIMEOUT_MS=%s in the environment is neither a number of "
+			  "milliseconds, at least 100, nor never; it is not used", value);
+	return 0;
+}
+
 static int create(struct rpma_peer *peer, uint32_t device)
 {
 	struct rpma_ioc_peer_create cmd = { .device = device };
@@ -103,6 +125,7 @@ int rpma_peer_new(struct ibv_context *ibv_ctx, struct rpma_peer **peer_ptr)
 	if (!peer)
 		return RPMA_E_NOMEM;
 	peer->persistent_by_read = persistent_by_read();
+	peer->peer_timeout_ms = peer_timeout();
 	peer->flush_method = flush_method();
 
 	ret = peer_open_device(&peer->fd);

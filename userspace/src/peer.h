@@ -13,6 +13,7 @@ struct rpma_peer {
 	uint32_t id;
 	uint32_t max_queue_size;
 	bool persistent_by_read;	/* RPMA_PERSISTENT_BY_READ in the environment */
+	uint32_t peer_timeout_ms;	/* RPMA_PEER_TIMEOUT_MS; 0: the kernel's default */
 	enum rpma_flush_method flush_method;	/* RPMA_FLUSH_METHOD; NONE is auto */
 };
 

@@ -1,9 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Connections: events and properties. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit_test.h"
+
+static int complaints;
+
+/* What the kernel is told when the environment has @word. */
+static uint32_t peer_timeout_with(const char *word)
+{
+	struct rpma_peer *peer;
+	struct rpma_conn *conn;
+	uint32_t ms;
+
+	setenv("RPMA_PEER_TIMEOUT_MS", word, 1);
+	logged[0] = '\0';
+	peer = make_peer();
+	complaints += !!strstr(logged, "RPMA_PEER_TIMEOUT_MS=");
+	unsetenv("RPMA_PEER_TIMEOUT_MS");
+	conn = make_conn(peer, NULL);
+	ms = fake.queues.peer_timeout_ms;
+	rpma_conn_delete(&conn);
+	rpma_peer_delete(&peer);
+	return ms;
+}
+
+void test_peer_timeout(void)
+{
+	static const char *const nonsense[] = { "99", "-1", "4294967295", "1e3", "1000 ms", "Never" };
+	size_t i;
+
+	ok(peer_timeout_with("") == 0, "peer timeout: the kernel's");
+	ok(peer_timeout_with("100") == 100 && peer_timeout_with("4294967294") == 4294967294,
+	   "peer timeout: milliseconds");
+	ok(peer_timeout_with("never") == UINT32_MAX, "peer timeout: never");
+	rpma_log_set_threshold(RPMA_LOG_THRESHOLD, RPMA_LOG_LEVEL_ERROR);
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+		ok(peer_timeout_with(nonsense[i]) == 0, "peer timeout: not %s", nonsense[i]);
+	ok(complaints == 1, "peer timeout: complains once");
+	rpma_log_set_threshold(RPMA_LOG_THRESHOLD, RPMA_LOG_LEVEL_DEBUG);
+}
 
 void test_conn(struct rpma_peer *peer)
 {

@@ -93,6 +93,7 @@ int main(void)
 	test_ep(peer);
 	fake_reset();
 	test_conn(peer);
+	test_peer_timeout();
 	test_requests(peer);
 	test_foreign_region(peer);
 	test_flush(peer);

@@ -44,6 +44,7 @@ void test_conn_req(struct rpma_peer *peer);
 void test_conn_req_sizes(struct rpma_peer *peer);
 void test_ep(struct rpma_peer *peer);
 void test_conn(struct rpma_peer *peer);
+void test_peer_timeout(void);
 void test_requests(struct rpma_peer *peer);
 void test_foreign_region(struct rpma_peer *peer);
 void test_flush(struct rpma_peer *peer);
