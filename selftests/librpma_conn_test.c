@@ -285,6 +285,24 @@ TEST(every_error_and_event_has_its_own_words)
 	EXPECT_LT(0, strlen(rpma_utils_conn_event_2str(99)));
 }
 
+/* Nobody receives the message: by default that is waited for much longer. */
+TEST_F_TIMEOUT(lib, environment_says_how_long_a_peer_may_be_silent, WAIT_SECONDS)
+{
+	long long begin = now_ms();
+	struct ends e;
+
+	rpma_ep_shutdown(&self->e.ep);
+	setenv("RPMA_PEER_TIMEOUT_MS", "300", 1);
+	ends_prepare(_metadata, &e);
+	unsetenv("RPMA_PEER_TIMEOUT_MS");
+	ends_connect(_metadata, &e, NULL);
+	ASSERT_EQ(0, rpma_send(e.c.conn, e.c.mr, 0, 8, ALWAYS, CONTEXT(1)));
+	expect_wc(e.c.cq, 1, IBV_WC_WR_FLUSH_ERR);
+	EXPECT_EVENT(e.c.conn, RPMA_CONN_LOST);
+	EXPECT_GT(15000, now_ms() - begin);
+	ends_close(&e);
+}
+
 /* ---- threads ---- */
 
 #define THREADS 8
