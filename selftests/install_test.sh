@@ -17,15 +17,15 @@ theirs=$(dpkg -L librpma0 2>/dev/null | grep '/librpma\.so\.0$')
 if [ "${1-}" = mount ]; then
 	set -e
 	mount -t tmpfs tmpfs /mnt
-	mkdir /mnt/changed /mnt/work /mnt/root
-	mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/changed,workdir=/mnt/work /mnt/root
-	mount -t tmpfs tmpfs /mnt/root/tmp
-	mount --rbind /proc /mnt/root/proc
-	mount --rbind /dev /mnt/root/dev
-	mkdir -p "/mnt/root$top"
-	mount --bind "$top" "/mnt/root$top"
-	mount --bind /mnt/changed /mnt/root/mnt
-	exec chroot /mnt/root bash "$top/selftests/install_test.sh" inside
+	mkdir /mnt/changed /mnt/work /mnt/tree
+	mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/changed,workdir=/mnt/work /mnt/tree
+	mount -t tmpfs tmpfs /mnt/tree/tmp
+	mount --rbind /proc /mnt/tree/proc
+	mount --rbind /dev /mnt/tree/dev
+	mkdir -p "/mnt/tree$top"
+	mount --bind "$top" "/mnt/tree$top"
+	mount --bind /mnt/changed /mnt/tree/mnt
+	exec chroot /mnt/tree bash "$top/selftests/install_test.sh" inside
 elif [ "${1-}" != inside ]; then
 	echo 'TAP version 13'
 	if [ -z "$theirs" ]; then
@@ -56,10 +56,10 @@ changed() { files_in /mnt | grep -vxE '/etc/ld\.so\.cache|/var/cache/ldconfig/au
 
 # A file of ours is nobody's, compressed manuals or not.
 overlap() { # MAKE-VARIABLES...
-	rm -rf /tmp/root
-	run_make install DESTDIR=/tmp/root "$@"
-	run_make install-default DESTDIR=/tmp/root "$@"
-	files_in /tmp/root >/tmp/files
+	rm -rf /tmp/staging
+	run_make install DESTDIR=/tmp/staging "$@"
+	run_make install-default DESTDIR=/tmp/staging "$@"
+	files_in /tmp/staging >/tmp/files
 	[ "$(wc -l </tmp/files)" -gt 84 ] || echo 'hardly anything was installed'
 	{ cat /tmp/files; sed 's/$/.gz/' /tmp/files; } | sort |
 		comm -12 - <(sort -u /var/lib/dpkg/info/*.list)
@@ -108,14 +108,14 @@ EOF
 
 # A DESTDIR's programs are built with the files under it.
 from_destdir() {
-	run_make install DESTDIR=/tmp/root prefix=/usr
+	run_make install DESTDIR=/tmp/staging prefix=/usr
 	# shellcheck disable=SC2046
-	cc -o /tmp/staged /tmp/which.c $(PKG_CONFIG_PATH=/tmp/root/usr/lib/pkgconfig \
-		PKG_CONFIG_SYSROOT_DIR=/tmp/root pkg-config --cflags --libs librpma-kmod) 2>&1
-	uses staged /tmp/root/usr/lib/rpma-kmod/librpma.so.0 \
-		LD_LIBRARY_PATH=/tmp/root/usr/lib/rpma-kmod
+	cc -o /tmp/staged /tmp/which.c $(PKG_CONFIG_PATH=/tmp/staging/usr/lib/pkgconfig \
+		PKG_CONFIG_SYSROOT_DIR=/tmp/staging pkg-config --cflags --libs librpma-kmod) 2>&1
+	uses staged /tmp/staging/usr/lib/rpma-kmod/librpma.so.0 \
+		LD_LIBRARY_PATH=/tmp/staging/usr/lib/rpma-kmod
 	for file in include/linux/rpma.h lib/udev/rules.d/60-rpma.rules; do
-		[ -s "/tmp/root/usr/$file" ] || echo "no $file"
+		[ -s "/tmp/staging/usr/$file" ] || echo "no $file"
 	done
 }
 
@@ -124,7 +124,7 @@ multiarch=$(dirname "$theirs")
 report 'install.meets_no_package_in_usr' "$(overlap prefix=/usr)"
 report 'install.meets_no_package_in_multiarch' "$(overlap prefix=/usr "libdir=$multiarch")"
 report 'install.meets_no_package_in_usr_local' "$(overlap prefix=/usr/local)"
-rm -rf /tmp/root
+rm -rf /tmp/staging
 report 'install.destdir_serves_a_program' "$(from_destdir)"
 report 'install.destdir_changes_nothing_else' "$(changed)"
 

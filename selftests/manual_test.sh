@@ -100,13 +100,13 @@ shown() {
 
 # By the name of each function, as make install leaves it.
 found() {
-	make -s -C "$top/userspace" install-man DESTDIR="$tmp/root" prefix=/usr 2>&1
+	make -s -C "$top/userspace" install-man DESTDIR="$tmp/staging" prefix=/usr 2>&1
 	while read -r name; do
-		mman -M "$tmp/root/usr/share/man" "$name" 2>&1 | unbold |
+		mman -M "$tmp/staging/usr/share/man" "$name" 2>&1 | unbold |
 			sed -n '/^NAME/,/^LIB/p' | grep -qw "$name" || echo "no page for $name"
 	done <"$tmp/functions"
-	mman -M "$tmp/root/usr/share/man" librpma 2>&1 | unbold | grep -q RPMA_DEVICE || echo 'no librpma(7)'
-	mman -M "$tmp/root/usr/share/man" 4 rpma 2>&1 | unbold | grep -q max_peers || echo 'no rpma(4)'
+	mman -M "$tmp/staging/usr/share/man" librpma 2>&1 | unbold | grep -q RPMA_DEVICE || echo 'no librpma(7)'
+	mman -M "$tmp/staging/usr/share/man" 4 rpma 2>&1 | unbold | grep -q max_peers || echo 'no rpma(4)'
 }
 
 # A page of ours; of the tree; or, where the manual of libc is not installed,
