@@ -41,7 +41,7 @@ mmdebstrap --quiet --mode=root --variant=minbase --format=directory \
 	--customize-hook="chroot \"\$1\" env INITRD=No DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -qq --no-install-recommends ${kernels[*]}" \
 	--customize-hook="chroot \"\$1\" env INITRD=No DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends -t trixie-backports ${kernels[*]}" \
+		apt-get install -y -qq --no-install-recommends -t trixie-backports ${kernels[*]} linux-source-7.3" \
 	trixie "$TREE.new" \
 	"deb $mirror trixie main" "deb $mirror trixie-backports main" \
 	>"$BUILD/rootfs.log" 2>&1 || { tail -n 20 "$BUILD/rootfs.log" >&2; die "no tree"; }
