@@ -9,7 +9,7 @@ packages=(
 	bc bison cpio daxctl flex gcc ibverbs-providers ibverbs-utils iproute2
 	iputils-ping kmod libc6-dev libelf-dev libibverbs-dev librdmacm-dev
 	librdmacm1t64 librpma-dev librpma0 libssl-dev liburing-dev make mandoc
-	ndctl perl pkgconf procps python3 rdma-core rdmacm-utils sparse
+	ndctl patch perl pkgconf procps python3 rdma-core rdmacm-utils sparse
 	strace tcpdump udev valgrind linux-source-6.12
 	libpmem-dev libprotobuf-c-dev	# for fio
 )
