@@ -25,6 +25,7 @@ static void rpma_conn_on_established(struct rpma_cm *cm)
 	struct rpma_conn *conn = container_of(cm, struct rpma_conn, cm);
 
 	WRITE_ONCE(conn->qp.env.peer_readable, cm->peer_readable);
+	WRITE_ONCE(conn->qp.env.no_reads, !READ_ONCE(cm->read_depth));
 	rpma_qp_start(&conn->qp);
 }
 
@@ -341,13 +342,20 @@ int rpma_conn_query_ioctl(struct rpma_ucmd *ucmd)
 	conn = file->private_data;
 	qp = &conn->qp;
 	cmd->out_qp_num = qp->sq.qp_num;
-	cmd->out_flush_method = conn->peer->method->id;
+	cmd->out_flush_method = READ_ONCE(qp->env.method)->id;
 	/* Completed first: it must not be more than posted. */
 	cmd->out_completed = READ_ONCE(qp->sq.head) + READ_ONCE(qp->rq.head);
 	cmd->out_posted = READ_ONCE(qp->sq.tail) + READ_ONCE(qp->rq.tail);
 	cmd->out_flushes = READ_ONCE(qp->flushes);
 	rpma_cm_query(&conn->cm, cmd);
 	return rpma_ucmd_respond(ucmd);
+}
+
+static const struct rpma_flush_ops *
+rpma_conn_flush_method(const struct rpma_conn *conn, u32 id)
+{
+	return id == RPMA_FLUSH_METHOD_NONE ?
+	       conn->peer->method : rpma_flush_find(conn->peer->methods, id);
 }
 
 int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
@@ -369,8 +377,7 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 		return -EBADF;
 	conn = file->private_data;
 	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD &&
-	    cmd->flush_method != RPMA_FLUSH_METHOD_NONE &&
-	    cmd->flush_method != conn->peer->method->id)
+	    !rpma_conn_flush_method(conn, cmd->flush_method))
 		return -EOPNOTSUPP;
 	if (cmd->mask & RPMA_CONN_MODIFY_PEER_TIMEOUT) {
 		ret = rpma_watch_set_timeout(&conn->watch,
@@ -380,9 +387,12 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 	}
 	if (cmd->mask & RPMA_CONN_MODIFY_DIRECT_WRITE)
 		WRITE_ONCE(conn->qp.env.direct_write, cmd->direct_write);
-	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD)
+	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD) {
+		WRITE_ONCE(conn->qp.env.method,
+			   rpma_conn_flush_method(conn, cmd->flush_method));
 		WRITE_ONCE(conn->qp.env.insist,
 			   cmd->flush_method != RPMA_FLUSH_METHOD_NONE);
+	}
 	return 0;
 }
 

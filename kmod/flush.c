@@ -28,11 +28,23 @@
  * is sent only on the strength of rpma_flush_is_granted(), or because the user
  * insists.
  *
- * native. The FLUSH operation of IBA annex A19 carries the placement itself
- * and the responder does the work. Upstream has no way for a kernel consumer
- * to hand its operands to a provider: a posted IB_WR_FLUSH goes out with
- * undefined operands although the device claims the capability. So the row
- * stays empty until the kernel says that it carries them.
+ * native. The FLUSH operation of IBA annex A19 says itself which range is to
+ * reach which placement, and the responder answers when it has: PERSISTENT
+ * needs no promise about the platform, only a region whose memory the device
+ * took for persistent. It covers the WRITEs before it on its queue pair. What
+ * comes behind it is not held back by it: IBA lets a later WRITE be executed
+ * before the flush is, so a word that tells others that the data are safe is
+ * written with ATOMIC WRITE behind a fence, or after the completion.
+ *
+ * Upstream has no way for a kernel consumer to hand the operands to a
+ * provider: a posted IB_WR_FLUSH goes out with undefined ones although the
+ * device claims the capability. The patches in patches/linux add one, and a
+ * kernel capability bit by which a provider says that it has it. That bit
+ * decides, never what the device claims to user space.
+ *
+ * What remains: a peer whose adapter knows no FLUSH cannot be told from one
+ * that does. It answers a FLUSH with an error that ends the connection; for
+ * such a peer the user chooses read_after_write.
  */
 
 #include "flush.h"
@@ -50,48 +62,80 @@ static bool rpma_flush_read_supported(const struct ib_device *ibdev)
  * orders; it borrows one byte of the region for that.
  */
 static void rpma_flush_read_build(const struct rpma_flush *flush,
-				  struct ib_rdma_wr *wr, struct ib_sge *sge)
+				  union rpma_flush_wr *wr, struct ib_sge *sge)
 {
 	u64 offset = min(flush->offset, flush->remote->length - 1);
 	u64 len = clamp_t(u64, flush->len, 1, RPMA_FLUSH_SINK_SIZE);
+	struct ib_rdma_wr *read = &wr->read;
 
 	sge->addr = flush->sink;
 	sge->length = len;
 	sge->lkey = flush->sink_lkey;
-	wr->wr.opcode = IB_WR_RDMA_READ;
-	wr->wr.sg_list = sge;
-	wr->wr.num_sge = 1;
-	wr->remote_addr = flush->remote->addr + offset;
-	wr->rkey = flush->remote->rkey;
+	read->wr.opcode = IB_WR_RDMA_READ;
+	read->wr.sg_list = sge;
+	read->wr.num_sge = 1;
+	read->remote_addr = flush->remote->addr + offset;
+	read->rkey = flush->remote->rkey;
 }
 
-/* Best first. A row without functions is not there yet. */
+static bool rpma_flush_native_supported(const struct ib_device *ibdev)
+{
+	return ibdev->attrs.kernel_cap_flags & IBK_FLUSH;
+}
+
+/* PERSIST: the answer says that exactly this range is where it was to go. */
+static void rpma_flush_native_build(const struct rpma_flush *flush,
+				    union rpma_flush_wr *wr,
+				    struct ib_sge *sge)
+{
+	struct ib_flush_wr *native = &wr->native;
+
+	native->wr.opcode = IB_WR_FLUSH;
+	native->remote_addr = flush->remote->addr + flush->offset;
+	native->length = flush->len;
+	native->rkey = flush->remote->rkey;
+	native->level = IB_FLUSH_RANGE;
+	if (flush->placement & RPMA_FLUSH_GLOBAL)
+		native->type |= IB_FLUSH_GLOBAL;
+	if (flush->placement & RPMA_FLUSH_PERSISTENT)
+		native->type |= IB_FLUSH_PERSISTENT;
+}
+
+/* Best first. */
 static const struct rpma_flush_ops rpma_flush_table[] = {
 	{
 		.id = RPMA_FLUSH_METHOD_NATIVE,
+		.max_len = 1ULL << 31, /* IBA C9-94, of the RETH */
+		.supported = rpma_flush_native_supported,
+		.build = rpma_flush_native_build,
 	},
 	{
 		.id = RPMA_FLUSH_METHOD_READ,
+		.max_len = U64_MAX,
 		.needs_direct_write = true,
 		.supported = rpma_flush_read_supported,
 		.build = rpma_flush_read_build,
 	},
 };
 
-static bool rpma_flush_is_supported(const struct rpma_flush_ops *method,
-				    const struct ib_device *ibdev)
-{
-	return method->supported && method->supported(ibdev);
-}
-
 const struct rpma_flush_ops *rpma_flush_choose(const struct ib_device *ibdev)
 {
 	const struct rpma_flush_ops *method = rpma_flush_table;
 
 	/* The last row works everywhere. */
-	while (!rpma_flush_is_supported(method, ibdev))
+	while (!method->supported(ibdev))
 		method++;
 	return method;
+}
+
+const struct rpma_flush_ops *rpma_flush_find(u32 methods, u32 id)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rpma_flush_table); i++)
+		if (rpma_flush_table[i].id == id && methods & 1 << id)
+			return &rpma_flush_table[i];
+	return NULL;
 }
 
 bool rpma_flush_is_granted(const struct rpma_flush_ops *method,
@@ -110,7 +154,7 @@ u32 rpma_flush_methods(const struct ib_device *ibdev)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rpma_flush_table); i++)
-		if (rpma_flush_is_supported(&rpma_flush_table[i], ibdev))
+		if (rpma_flush_table[i].supported(ibdev))
 			methods |= 1 << rpma_flush_table[i].id;
 	return methods;
 }
@@ -150,4 +194,11 @@ u32 rpma_flush_mr_methods(int ib_access, u32 placement)
 	if (ib_access & native)
 		methods |= 1 << RPMA_FLUSH_METHOD_NATIVE;
 	return methods;
+}
+
+bool rpma_flush_has_atomic_write(const struct rpma_flush_ops *method,
+				 const struct ib_device *ibdev)
+{
+	return method->id == RPMA_FLUSH_METHOD_NATIVE &&
+	       ibdev->attrs.kernel_cap_flags & IBK_ATOMIC_WRITE;
 }

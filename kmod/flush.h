@@ -3,15 +3,16 @@
 #ifndef RPMA_FLUSH_H
 #define RPMA_FLUSH_H
 
-#include <rdma/ib_verbs.h>
 #include <uapi/linux/rpma.h>
+
+#include "compat.h"
 
 /**
  * struct rpma_flush - one flush, already checked against its region
  * @remote: the region
  * @offset: start of the range in it
  * @len: length of the range, may be 0
- * @placement: one bit of enum rpma_flush_placement
+ * @placement: bits of enum rpma_flush_placement
  * @sink: DMA address of 8 bytes of scratch memory
  * @sink_lkey: its key
  */
@@ -25,18 +26,32 @@ struct rpma_flush {
 };
 
 /**
+ * union rpma_flush_wr - the work requests that a flush can be
+ * @send: what they begin with
+ * @read: read_after_write
+ * @native: FLUSH
+ */
+union rpma_flush_wr {
+	struct ib_send_wr send;
+	struct ib_rdma_wr read;
+	struct ib_flush_wr native;
+};
+
+/**
  * struct rpma_flush_ops - one method: how to flush
  * @id: RPMA_FLUSH_METHOD_x
+ * @max_len: the longest range in bytes
  * @needs_direct_write: the remote adapter must write past the caches for
  *	this method to reach the persistence domain
  * @supported: can connections of this device use it?
- * @build: make the work request; @sge is the one it may use
+ * @build: make the work request, all zero before; @sge is the one it may use
  */
 struct rpma_flush_ops {
 	u32 id;
+	u64 max_len;
 	bool needs_direct_write;
 	bool (*supported)(const struct ib_device *ibdev);
-	void (*build)(const struct rpma_flush *flush, struct ib_rdma_wr *wr,
+	void (*build)(const struct rpma_flush *flush, union rpma_flush_wr *wr,
 		      struct ib_sge *sge);
 };
 
@@ -50,6 +65,15 @@ struct rpma_flush_ops {
  * Return: the method, never NULL.
  */
 const struct rpma_flush_ops *rpma_flush_choose(const struct ib_device *ibdev);
+
+/**
+ * rpma_flush_find - a method by its number
+ * @methods: as rpma_flush_methods() gave them
+ * @id: RPMA_FLUSH_METHOD_x, or anything
+ *
+ * Return: the method, or NULL if it is none of @methods.
+ */
+const struct rpma_flush_ops *rpma_flush_find(u32 methods, u32 id);
 
 /**
  * rpma_flush_is_granted - will the other side allow this method?
@@ -100,5 +124,19 @@ u32 rpma_flush_mr_methods(int ib_access, u32 placement);
  * @ibdev: the device
  */
 bool rpma_flush_is_claimed(const struct ib_device *ibdev);
+
+/* What an ATOMIC_WRITE is where rpma_flush_has_atomic_write(). */
+#define RPMA_WR_ATOMIC_WRITE IB_WR_ATOMIC_WRITE
+
+/**
+ * rpma_flush_has_atomic_write - is the word behind a flush an ATOMIC WRITE?
+ * @method: how the flush travels
+ * @ibdev: the device
+ *
+ * Who is believed to know FLUSH is believed to know ATOMIC WRITE, its
+ * companion in IBA annex A19. For others a WRITE of 8 aligned bytes must do.
+ */
+bool rpma_flush_has_atomic_write(const struct rpma_flush_ops *method,
+				 const struct ib_device *ibdev);
 
 #endif /* RPMA_FLUSH_H */

@@ -74,6 +74,7 @@ static int rpma_peer_build(struct rpma_peer *peer)
 	}
 	peer->pd = pd;
 	peer->method = rpma_flush_choose(ibdev);
+	peer->methods = rpma_flush_methods(ibdev);
 	peer->hw.revoke = rpma_peer_hw_revoke;
 	rpma_hw_on(&peer->hw, peer->dev, RPMA_HW_PEER);
 	return 0;

@@ -16,7 +16,8 @@
  * @hw: @pd and the sink belong to the device
  * @dev: put when freed
  * @pd: NULL once revoked
- * @method: how its connections flush
+ * @method: how its connections flush if nobody says otherwise
+ * @methods: how they can, from rpma_flush_methods()
  * @sink: where READs of read_after_write put their bytes; never read
  * @sink_dma: its DMA address, key is pd->local_dma_lkey
  */
@@ -26,6 +27,7 @@ struct rpma_peer {
 	struct rpma_device *dev;
 	struct ib_pd *pd;
 	const struct rpma_flush_ops *method;
+	u32 methods;
 	void *sink;
 	u64 sink_dma;
 };

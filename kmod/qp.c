@@ -153,6 +153,7 @@ int rpma_qp_init(struct rpma_qp *qp, struct rpma_ctx *ctx,
 	spin_lock_init(&qp->lock);
 	qp->env.ctx = ctx;
 	qp->env.peer = peer;
+	qp->env.method = peer->method;
 	if (!queues->sq_size || queues->sq_size > max || queues->rq_size > max)
 		return -EINVAL;
 	ret = rpma_qp_init_sq(qp, queues);
@@ -263,7 +264,7 @@ bool rpma_qp_has_room(struct rpma_qp *qp)
 static void rpma_qp_choose_signal(struct rpma_qp *qp, struct rpma_wr *wr)
 {
 	if (wr->signaled || qp->unsignaled + 1 >= qp->signal_every) {
-		wr->rdma.wr.send_flags |= IB_SEND_SIGNALED;
+		wr->send.send_flags |= IB_SEND_SIGNALED;
 		qp->unsignaled = 0;
 	} else {
 		qp->unsignaled++;
@@ -273,18 +274,17 @@ static void rpma_qp_choose_signal(struct rpma_qp *qp, struct rpma_wr *wr)
 static int rpma_qp_hand_over_sends(struct rpma_qp *qp, u64 first)
 {
 	struct rpma_wr *wr = rpma_queue_slot(&qp->sq, first);
-	const struct ib_send_wr *bad = &wr->rdma.wr;
+	const struct ib_send_wr *bad = &wr->send;
 	u64 pos;
 	int ret;
 
 	for (pos = first; pos + 1 != qp->sq.tail; pos++) {
 		wr = rpma_queue_slot(&qp->sq, pos);
-		wr->rdma.wr.next =
-			&rpma_queue_slot(&qp->sq, pos + 1)->rdma.wr;
+		wr->send.next = &rpma_queue_slot(&qp->sq, pos + 1)->send;
 	}
 	ret = ib_post_send(qp->ibqp, bad, &bad);
 	if (ret) {
-		wr = container_of(bad, struct rpma_wr, rdma.wr);
+		wr = container_of(bad, struct rpma_wr, send);
 		rpma_queue_rewind(&qp->sq, wr->pos);
 		/* A signal may be among them: give one to the next. */
 		qp->unsignaled = qp->signal_every;
@@ -405,7 +405,7 @@ static bool rpma_qp_waits_for_recv(struct rpma_qp *qp)
 	for (pos = READ_ONCE(qp->sq.head); pos != qp->sq.tail; pos++) {
 		wr = rpma_queue_slot(&qp->sq, pos);
 		waits = waits || rpma_wr_needs_recv(wr);
-		if (wr->rdma.wr.send_flags & IB_SEND_SIGNALED)
+		if (wr->send.send_flags & IB_SEND_SIGNALED)
 			break;
 	}
 	spin_unlock(&qp->lock);

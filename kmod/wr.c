@@ -19,7 +19,7 @@
 #define RPMA_NEEDS_PLACEMENT	BIT(3)
 #define RPMA_NEEDS_VALUE	BIT(4)
 
-/* Fenced: waits for READs before it, and so for flushes by READ. */
+/* Fenced: waits for the READs and FLUSHes before it. */
 static const struct rpma_op_row {
 	enum ib_wr_opcode opcode;
 	u32 needs;
@@ -55,6 +55,7 @@ static const struct rpma_op_row {
 		.needs = RPMA_NEEDS_LOCAL, .local_access = RPMA_ACCESS_RECV,
 	},
 	[RPMA_OP_ATOMIC_WRITE] = {
+		/* Or RPMA_WR_ATOMIC_WRITE. */
 		IB_WR_RDMA_WRITE, RPMA_NEEDS_REMOTE | RPMA_NEEDS_VALUE,
 		.remote_access = RPMA_ACCESS_WRITE_DST,
 		.send_flags = IB_SEND_FENCE,
@@ -170,7 +171,7 @@ static int rpma_wr_build_flush(struct rpma_wr *wr,
 			       const struct rpma_request *req,
 			       const struct rpma_wr_env *env)
 {
-	const struct rpma_flush_ops *method = env->peer->method;
+	const struct rpma_flush_ops *method = READ_ONCE(env->method);
 	const struct rpma_flush flush = {
 		.remote = &req->remote,
 		.offset = req->remote_offset,
@@ -179,28 +180,29 @@ static int rpma_wr_build_flush(struct rpma_wr *wr,
 		.sink = env->peer->sink_dma,
 		.sink_lkey = env->peer->pd->local_dma_lkey,
 	};
-	u32 access;
+	u32 access = 0;
 
-	if (req->placement == RPMA_FLUSH_GLOBAL)
-		access = RPMA_ACCESS_FLUSH_GLOBAL;
-	else if (req->placement == RPMA_FLUSH_PERSISTENT)
-		access = RPMA_ACCESS_FLUSH_PERSISTENT;
-	else
+	if (!req->placement || req->placement & ~RPMA_FLUSH_ALL ||
+	    !req->remote.length)
 		return -EINVAL;
-	if (!req->remote.length)
-		return -EINVAL;
-	if (!(req->remote.access & access))
+	if (req->placement & RPMA_FLUSH_GLOBAL)
+		access |= RPMA_ACCESS_FLUSH_GLOBAL;
+	if (req->placement & RPMA_FLUSH_PERSISTENT)
+		access |= RPMA_ACCESS_FLUSH_PERSISTENT;
+	if ((req->remote.access & access) != access)
 		return -EOPNOTSUPP;
-	if (req->placement == RPMA_FLUSH_PERSISTENT &&
+	if (req->placement & RPMA_FLUSH_PERSISTENT &&
 	    method->needs_direct_write && !env->direct_write)
 		return -EOPNOTSUPP;
+	if (req->len > method->max_len)
+		return -EMSGSIZE;
 	if (!env->insist &&
 	    !rpma_flush_is_granted(method, env->peer->dev->ibdev,
 				   req->remote.access, env->peer_readable))
 		return -EOPNOTSUPP;
 
 	wr->method = method->id;
-	method->build(&flush, &wr->rdma, &wr->sge);
+	method->build(&flush, &wr->flush, &wr->sge);
 	return 0;
 }
 
@@ -208,9 +210,15 @@ static int rpma_wr_build_atomic_write(struct rpma_wr *wr,
 				      const struct rpma_request *req,
 				      const struct rpma_wr_env *env)
 {
+	const struct rpma_flush_ops *method = READ_ONCE(env->method);
+
 	if (req->len != sizeof(*wr->value) ||
 	    !IS_ALIGNED(wr->rdma.remote_addr, sizeof(*wr->value)))
 		return -EINVAL;
+	if (rpma_flush_has_atomic_write(method, env->peer->dev->ibdev)) {
+		wr->send.opcode = RPMA_WR_ATOMIC_WRITE;
+		wr->method = method->id;
+	}
 	*wr->value = req->value;
 	ib_dma_sync_single_for_device(env->peer->dev->ibdev, wr->value_dma,
 				      sizeof(*wr->value), DMA_TO_DEVICE);
@@ -218,6 +226,12 @@ static int rpma_wr_build_atomic_write(struct rpma_wr *wr,
 	wr->sge.length = sizeof(*wr->value);
 	wr->sge.lkey = env->peer->pd->local_dma_lkey;
 	return 0;
+}
+
+/* Takes one of what the sides agreed on to have in flight. */
+static bool rpma_wr_is_answered(u32 op)
+{
+	return op == RPMA_OP_READ || op == RPMA_OP_FLUSH;
 }
 
 static int rpma_wr_build_send(struct rpma_wr *wr,
@@ -232,25 +246,26 @@ static int rpma_wr_build_send(struct rpma_wr *wr,
 		if (ret)
 			return ret;
 	}
-	memset(&wr->rdma, 0, sizeof(wr->rdma));
-	wr->rdma.wr.wr_cqe = &wr->cqe;
-	wr->rdma.wr.opcode = op->opcode;
-	wr->rdma.wr.send_flags = op->send_flags;
-	wr->rdma.remote_addr = req->remote.addr + req->remote_offset;
-	wr->rdma.rkey = req->remote.rkey;
-
+	if (READ_ONCE(env->no_reads) && rpma_wr_is_answered(req->op))
+		return -EOPNOTSUPP;
+	memset(&wr->flush, 0, sizeof(wr->flush));
+	wr->send.wr_cqe = &wr->cqe;
+	wr->send.opcode = op->opcode;
+	wr->send.send_flags = op->send_flags;
 	if (op->needs & RPMA_NEEDS_PLACEMENT)
 		return rpma_wr_build_flush(wr, req, env);
 
+	wr->rdma.remote_addr = req->remote.addr + req->remote_offset;
+	wr->rdma.rkey = req->remote.rkey;
 	if (op->needs & RPMA_NEEDS_VALUE)
 		ret = rpma_wr_build_atomic_write(wr, req, env);
 	else
 		ret = rpma_wr_build_local(wr, req, env);
 	if (op->needs & RPMA_NEEDS_IMM)
-		wr->rdma.wr.ex.imm_data = (__force __be32)req->imm_data;
+		wr->send.ex.imm_data = (__force __be32)req->imm_data;
 	if (req->len) {
-		wr->rdma.wr.sg_list = &wr->sge;
-		wr->rdma.wr.num_sge = 1;
+		wr->send.sg_list = &wr->sge;
+		wr->send.num_sge = 1;
 	}
 	return ret;
 }

@@ -19,12 +19,14 @@ struct rpma_queue;
  * @len: bytes asked for
  * @mr: its region, referenced while in flight, or NULL
  * @op: enum rpma_op
- * @method: enum rpma_flush_method
+ * @method: enum rpma_flush_method, of FLUSH and ATOMIC_WRITE
  * @signaled: the user wants to hear of success
  * @value: 8 bytes of DMA memory, for ATOMIC_WRITE; NULL in a receive queue
  * @value_dma: its address
- * @sge: what @rdma or @recv point to
- * @rdma: for a send queue
+ * @sge: what @rdma, @flush or @recv point to
+ * @send: for a send queue: what @rdma and @flush begin with
+ * @rdma: all but FLUSH
+ * @flush: FLUSH
  * @recv: for a receive queue
  *
  * Owned by the poster until posted, by the adapter until it completes.
@@ -43,7 +45,9 @@ struct rpma_wr {
 	u64 value_dma;
 	struct ib_sge sge;
 	union {
+		struct ib_send_wr send;
 		struct ib_rdma_wr rdma;
+		union rpma_flush_wr flush;
 		struct ib_recv_wr recv;
 	};
 };
@@ -52,6 +56,8 @@ struct rpma_wr {
  * struct rpma_wr_env - what a request may use
  * @ctx: where its region's id is valid
  * @peer: whose region it must be
+ * @method: how flushes travel
+ * @no_reads: the remote side keeps nothing to answer READs and flushes with
  * @direct_write: the remote side declared direct write to persistent memory
  * @peer_readable: the remote side said that its regions can be read
  * @insist: flush whether or not the remote side is likely to allow it
@@ -59,6 +65,8 @@ struct rpma_wr {
 struct rpma_wr_env {
 	struct rpma_ctx *ctx;
 	struct rpma_peer *peer;
+	const struct rpma_flush_ops *method;
+	bool no_reads;
 	bool direct_write;
 	bool peer_readable;
 	bool insist;

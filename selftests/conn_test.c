@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(conn, query_counts, WAIT_SECONDS)
 	EXPECT_EQ(20, q.out_posted);
 	EXPECT_EQ(20, q.out_completed);
 	EXPECT_EQ(10, q.out_flushes);
-	EXPECT_EQ(RPMA_FLUSH_METHOD_READ, q.out_flush_method);
+	EXPECT_EQ(test_method(), q.out_flush_method);
 	EXPECT_NE(0, q.out_qp_num);
 	EXPECT_NE(q.out_qp_num, ioc_conn_query(self->p.fd, .conn_fd = self->s->conn).out_qp_num);
 }
@@ -194,17 +194,24 @@ TEST_F_TIMEOUT(conn, peer_says_that_its_regions_are_readable, WAIT_SECONDS)
 
 TEST_F_TIMEOUT(conn, flush_method_is_one_the_device_has, WAIT_SECONDS)
 {
+	const __u32 unknown[] = { 3, 32 + RPMA_FLUSH_METHOD_READ, 64, ~0U };
 	int fd = self->p.fd, conn = self->c->conn;
 
 	ioc_conn_modify(fd, .conn_fd = conn, .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
 			.flush_method = RPMA_FLUSH_METHOD_READ);
 	expect_usable(_metadata, &self->p);
-	ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
-			    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
-			    .flush_method = RPMA_FLUSH_METHOD_NATIVE);
-	ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
-			    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD, .flush_method = 3);
+	EXPECT_EQ(RPMA_FLUSH_METHOD_READ, ioc_conn_query(fd, .conn_fd = conn).out_flush_method);
+	for (int i = 0; i < 4; i++)
+		ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
+				    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
+				    .flush_method = unknown[i]);
+	if (!test_is_native())
+		ioc_err_conn_modify(EOPNOTSUPP, fd, .conn_fd = conn,
+				    .mask = RPMA_CONN_MODIFY_FLUSH_METHOD,
+				    .flush_method = RPMA_FLUSH_METHOD_NATIVE);
+	EXPECT_EQ(RPMA_FLUSH_METHOD_READ, ioc_conn_query(fd, .conn_fd = conn).out_flush_method);
 	ioc_conn_modify(fd, .conn_fd = conn, .mask = RPMA_CONN_MODIFY_FLUSH_METHOD);
+	EXPECT_EQ(test_method(), ioc_conn_query(fd, .conn_fd = conn).out_flush_method);
 	expect_usable(_metadata, &self->p);
 }
 

@@ -206,7 +206,7 @@ TEST_F_TIMEOUT(cq_of, full_queue_loses_nothing, WAIT_SECONDS)
 								     RPMA_OP_FLUSH, 0);
 
 			ASSERT_EQ(8, c.len);
-			ASSERT_EQ(RPMA_FLUSH_METHOD_READ, c.method);
+			ASSERT_EQ(test_method(), c.method);
 		}
 		ASSERT_EQ(0, _ioc_cq_poll(self->p.client.cq));
 	}

@@ -92,7 +92,7 @@ TEST_F(device, says_what_it_can)
 	EXPECT_STREQ(test_dev(), (char *)q->out_name);
 	EXPECT_EQ(RPMA_DEVICE_F_UP, q->out_flags & RPMA_DEVICE_F_UP);
 	EXPECT_EQ(0, q->out_flags & RPMA_DEVICE_F_UNTRIED);
-	EXPECT_EQ(1 << RPMA_FLUSH_METHOD_READ, q->out_flush_methods);
+	EXPECT_EQ(1 << RPMA_FLUSH_METHOD_READ | 1 << test_method(), q->out_flush_methods);
 	EXPECT_LE(1, q->out_max_sq_size);
 	EXPECT_LE(1, q->out_max_rq_size);
 	EXPECT_LE(1, q->out_max_cqe);

@@ -38,7 +38,7 @@ static void flush_one(struct __test_metadata *_metadata, struct pair *p, const s
 	ioc_post(p->client.conn, &r, 1);
 	c = expect_completion(p->client.cq, offset ^ len, RPMA_OP_FLUSH, 0);
 	ASSERT_EQ(len, c.len);
-	ASSERT_EQ(RPMA_FLUSH_METHOD_READ, c.method);
+	ASSERT_EQ(test_method(), c.method);
 	ASSERT_EQ(0, c.vendor_err);
 	ASSERT_EQ(0, c.flags);
 	ASSERT_EQ(0, c.imm_data);
@@ -148,48 +148,52 @@ TEST_F_TIMEOUT(flush, region_of_no_bytes_is_einval, WAIT_SECONDS)
 	expect_usable(_metadata, &self->p);
 }
 
-TEST_F_TIMEOUT(flush, placement_is_exactly_one, WAIT_SECONDS)
+TEST_F_TIMEOUT(flush, unknown_placement_is_einval, WAIT_SECONDS)
 {
-	struct rpma_request r = req_flush(1, SIGNALED, &self->s->mem, 0, 8);
+	const __u32 bad[] = {
+		0, 1 << 2, 1u << 31 | RPMA_FLUSH_GLOBAL,
+		1 << 2 | RPMA_FLUSH_GLOBAL | RPMA_FLUSH_PERSISTENT,
+	};
 
-	r.placement = 0;
-	refused(EINVAL, r);
-	r.placement = RPMA_FLUSH_GLOBAL | RPMA_FLUSH_PERSISTENT;
-	refused(EINVAL, r);
-	r.placement = 1 << 2;
-	refused(EINVAL, r);
-	r.placement = 1u << 31 | RPMA_FLUSH_GLOBAL;
-	refused(EINVAL, r);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct rpma_request r = req_flush(1, SIGNALED, &self->s->mem, 0, 8);
+
+		r.placement = bad[i];
+		refused(EINVAL, r);
+	}
 	expect_usable(_metadata, &self->p);
 }
 
-/* Placement x what the region was registered for x direct write. */
+static __u32 access_for(__u32 placement)
+{
+	return (placement & RPMA_FLUSH_GLOBAL ? RPMA_ACCESS_FLUSH_GLOBAL : 0) |
+	       (placement & RPMA_FLUSH_PERSISTENT ? RPMA_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * Placement x what the region was registered for x direct write. FLUSH itself
+ * needs no direct write, but memory that is persistent: flush_native_test.c.
+ */
 TEST_F_TIMEOUT(flush, type_gate, WAIT_SECONDS)
 {
-	for (__u32 bits = 0; bits < 4; bits++) {
-		__u32 placement = bits & 1 ? RPMA_FLUSH_PERSISTENT : RPMA_FLUSH_GLOBAL;
-		__u32 direct = !!(bits & 2);
-		const __u32 types[] = {
-			0, RPMA_ACCESS_FLUSH_GLOBAL, RPMA_ACCESS_FLUSH_PERSISTENT,
-			RPMA_ACCESS_FLUSH_GLOBAL | RPMA_ACCESS_FLUSH_PERSISTENT,
-		};
+	bool native = test_method() == RPMA_FLUSH_METHOD_NATIVE;
+
+	for (__u32 i = 0; i < 32; i++) {
+		__u32 placement = i & 3, access = access_for(i >> 2 & 3), direct = i >> 4;
+		bool durable = placement & RPMA_FLUSH_PERSISTENT;
+		struct rpma_request r = req_flush(i, SIGNALED, &self->s->mem, 0, 8);
 
 		ioc_conn_modify(self->p.fd, .conn_fd = self->c->conn,
 				.mask = RPMA_CONN_MODIFY_DIRECT_WRITE, .direct_write = direct);
-		for (int i = 0; i < 4; i++) {
-			struct rpma_request r = req_flush(i, SIGNALED, &self->s->mem, 0, 8);
-			__u32 need = placement == RPMA_FLUSH_GLOBAL ?
-				     RPMA_ACCESS_FLUSH_GLOBAL : RPMA_ACCESS_FLUSH_PERSISTENT;
-
-			r.placement = placement;
-			r.remote.access = RPMA_ACCESS_WRITE_DST | types[i];
-			if ((r.remote.access & need) &&
-			    (placement == RPMA_FLUSH_GLOBAL || direct)) {
-				ioc_post(self->c->conn, &r, 1);
-				expect_completion(self->c->cq, i, RPMA_OP_FLUSH, 0);
-			} else {
-				refused(EOPNOTSUPP, r);
-			}
+		r.placement = placement;
+		r.remote.access = RPMA_ACCESS_WRITE_DST | access;
+		if (!placement) {
+			refused(EINVAL, r);
+		} else if (access_for(placement) & ~access || (durable && !direct && !native)) {
+			refused(EOPNOTSUPP, r);
+		} else if (!durable || !native) {
+			ioc_post(self->c->conn, &r, 1);
+			expect_completion(self->c->cq, i, RPMA_OP_FLUSH, 0);
 		}
 	}
 	expect_usable(_metadata, &self->p);

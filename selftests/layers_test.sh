@@ -67,7 +67,7 @@ io_uring_cmd_done uring
 
 # Method, op line, access line, choice, the translation of a status; and the
 # commands and answers that are named after it.
-flush_files='^(flush|wr|mr|peer|queue|qp|conn|cm|device|main|Kbuild)(\.[ch])?$'
+flush_files='^(compat|flush|wr|mr|peer|queue|qp|conn|cm|device|main|Kbuild)(\.[ch])?$'
 
 nr=0 failed=0
 report() { # NAME COMPLAINTS

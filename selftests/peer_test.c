@@ -25,7 +25,7 @@ TEST_F(peer, create_and_destroy)
 	struct rpma_ioc_peer_create p = ioc_peer_create(self->fd, .device = self->device);
 
 	ASSERT_NE(0, p.out_peer);
-	EXPECT_EQ(RPMA_FLUSH_METHOD_READ, p.out_flush_method);
+	EXPECT_EQ(test_method(), p.out_flush_method);
 	ioc_destroy(self->fd, .id = p.out_peer);
 	ioc_err_destroy(ENOENT, self->fd, .id = p.out_peer);
 }

@@ -49,6 +49,20 @@
 			SKIP(return, RPMA_DEVICE " is absent");		\
 	} while (0)
 
+/* A machine whose provider has the patches of kmod/patches/linux says so. */
+static inline bool test_is_native(void)
+{
+	const char *kernel = getenv("KERNEL");
+
+	return kernel && strstr(kernel, "+flush");
+}
+
+/* How connections flush there if nobody says otherwise. */
+static inline enum rpma_flush_method test_method(void)
+{
+	return test_is_native() ? RPMA_FLUSH_METHOD_NATIVE : RPMA_FLUSH_METHOD_READ;
+}
+
 #define EXPECT_ERRNO(expected, call)					\
 	({								\
 		ASSERT_EQ(-1, call);					\

@@ -144,12 +144,15 @@ struct rpma_ioc_query {
 
 /**
  * enum rpma_flush_method - how a flush travels
- * @RPMA_FLUSH_METHOD_NONE: no flush (completions of other requests)
+ * @RPMA_FLUSH_METHOD_NONE: neither (completions of other requests)
  * @RPMA_FLUSH_METHOD_READ: read_after_write: an RDMA READ of 1 to 8 bytes
  *	inside the flushed range, on the queue pair that wrote. IBA orders the
  *	response behind the WRITEs before it. Durable only if the remote
  *	machine lets the adapter write to persistent memory past its caches.
- * @RPMA_FLUSH_METHOD_NATIVE: the FLUSH operation of IBA annex A19
+ * @RPMA_FLUSH_METHOD_NATIVE: the FLUSH operation of IBA annex A19, of the range
+ *	asked for. Durable if the region is: it must be of memory that the remote
+ *	device takes for persistent. Only where kernel and provider carry the
+ *	operation, see @out_flush_methods of struct rpma_ioc_device_query.
  */
 enum rpma_flush_method {
 	RPMA_FLUSH_METHOD_NONE = 0,
@@ -162,12 +165,14 @@ enum rpma_flush_method {
  * @RPMA_FLUSH_GLOBAL: visible to every reader of the remote machine's memory
  * @RPMA_FLUSH_PERSISTENT: in the remote machine's persistence domain
  *
- * Exactly one of the two is set in a flush.
+ * One of them or both are set in a flush.
  */
 enum rpma_flush_placement {
 	RPMA_FLUSH_GLOBAL = 1 << 0,
 	RPMA_FLUSH_PERSISTENT = 1 << 1,
 };
+
+#define RPMA_FLUSH_ALL (RPMA_FLUSH_GLOBAL | RPMA_FLUSH_PERSISTENT)
 
 /**
  * enum rpma_device_flags - properties of a device
@@ -574,7 +579,8 @@ enum rpma_completion_flags {
  * @imm_data: network byte order, with RPMA_COMPLETION_F_IMM
  * @qp_num: the connection's queue pair number
  * @flags: enum rpma_completion_flags
- * @method: enum rpma_flush_method, for FLUSH
+ * @method: enum rpma_flush_method: how a FLUSH travelled; NATIVE also for an
+ *	ATOMIC_WRITE that went out as one
  * @vendor_err: the adapter's own error code, else 0
  * @__reserved: 0
  *
@@ -837,7 +843,7 @@ enum rpma_conn_peer_flags {
  * @out_state: enum rpma_conn_state
  * @out_qp_num: queue pair number
  * @out_flush_method: enum rpma_flush_method a flush uses
- * @out_read_depth: RDMA READs (and so read_after_write flushes) in flight
+ * @out_read_depth: RDMA READs, flushes and native ATOMIC_WRITEs in flight
  *	that the two sides agreed on; 0 before ESTABLISHED
  * @out_private_data_len: bytes of @out_private_data: what the wire carried,
  *	which pads a request to 56, an answer to 196 and a rejection to 148
@@ -892,8 +898,14 @@ enum rpma_conn_modify_mask {
  * @peer_timeout_ms: as in struct rpma_conn_queues; holds for requests in
  *	flight as well
  * @flush_method: how its flushes travel, enum rpma_flush_method; NONE, as at
- *	first, leaves it to the kernel. EOPNOTSUPP: the device cannot flush so.
+ *	first, leaves it to the kernel: NATIVE if the device can, else READ.
+ *	EOPNOTSUPP: the device cannot flush so. Holds for requests posted later.
  * @__reserved: Must be 0
+ *
+ * With NATIVE, ATOMIC_WRITE travels as ATOMIC WRITE of IBA annex A19 if the device
+ * can, else as an RDMA WRITE of its 8 bytes; either way behind a fence. A FLUSH
+ * or ATOMIC WRITE ends the connection if the other side's adapter does not know
+ * it, or if the region was registered for READs only: READ is for such peers.
  *
  * A region that another kind of machine registered for flushing may grant the
  * FLUSH operation or READ, and its description does not say which. Left to the
@@ -1070,15 +1082,20 @@ struct rpma_remote {
  *
  * EACCES: the local or the remote region was not registered for this. EINVAL: a range
  * leaves its region. ENOENT: no such region. EXDEV: the region is another
- * peer's. EMSGSIZE: more than @out_max_msg_size of the device.
+ * peer's. EMSGSIZE: more than @out_max_msg_size of the device, or a FLUSH of
+ * more than 2^31 bytes by NATIVE. EOPNOTSUPP: a READ or FLUSH where the other
+ * side agreed to none (@out_read_depth 0).
  *
  * FLUSH: EOPNOTSUPP when @remote was not registered for the placement, for
  * PERSISTENT by read_after_write without RPMA_CONN_MODIFY_DIRECT_WRITE, or when
  * read_after_write is likely to be refused over there, see
  * struct rpma_ioc_conn_modify. It
- * covers every WRITE posted before it on this connection; nothing about
- * those of other connections. @len 0 is a flush that covers no byte of its
- * own: it completes behind the WRITEs before it.
+ * covers every WRITE posted before it on this connection and into its range;
+ * nothing about those of other connections. @len 0 is a flush that covers no
+ * byte of its own: it completes behind the WRITEs before it. A WRITE posted
+ * behind a FLUSH may be executed before the flush is; an ATOMIC_WRITE waits
+ * for it. So WRITE, FLUSH, ATOMIC_WRITE, FLUSH is a commit: nobody sees the
+ * 8 bytes before the data are where the first FLUSH puts them.
  */
 struct rpma_request {
 	__aligned_u64 context;
