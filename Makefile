@@ -18,6 +18,7 @@ help:
 	@echo '  make modules_install      installs it (INSTALL_MOD_PATH=...)'
 	@echo '  make userspace            librpma.so.0 and its examples, in build/userspace'
 	@echo '  make install              library, headers, manuals, udev rule (DESTDIR=, prefix=)'
+	@echo '  make rxe LINUX_SOURCE=...  rxe with our patches, in build/rxe (KDIR=...)'
 	@echo '  make install-default      programs built for another librpma.so.0 use ours'
 	@echo 'To see it (as root, on Debian 12 or 13; boots virtual machines):'
 	@echo '  make demo [FILE=path]     a file, durably on another machine that loses its power'
@@ -33,7 +34,7 @@ help:
 	@echo '  make run SCRIPT=path      a guest script of yours in one machine (KERNEL=)'
 	@echo 'make clean keeps what took long to make in build/; make distclean does not.'
 
-.PHONY: modules modules_install userspace selftests
+.PHONY: modules modules_install userspace rxe selftests
 .PHONY: install uninstall install-default uninstall-default
 modules:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -58,6 +59,11 @@ uninstall:
 install-default uninstall-default:
 	$(MAKE) -C userspace $@ DESTDIR=$(DESTDIR) prefix=$(prefix)
 
+# LINUX_SOURCE is a tarball or a tree, of the kernel of KDIR.
+LINUX_SOURCE ?=
+rxe:
+	@MAKE='$(MAKE)' kmod/patches/build.sh -o '$(abspath $(BUILD))/rxe' '$(KDIR)' '$(LINUX_SOURCE)'
+
 # Programs, library and modules of the tests, as the test machines get them.
 selftests:
 	$(vm)/prepare.sh 6.12
@@ -76,13 +82,13 @@ check-quick:
 	@KERNELS=$(KERNEL) SPLIT=1 $(vm)/check.sh suites
 
 check-debug:
-	@LONG=1 KERNELS=debug $(vm)/check.sh suites pairs
+	@LONG=1 KERNELS='debug debug+flush' $(vm)/check.sh suites pairs
 
 check-static:
 	@KERNELS='6.12 7.3' $(vm)/check.sh static
 
 check-harness:
-	@KERNELS='6.12 debug' $(vm)/check.sh harness
+	@KERNELS='6.12 debug 6.12+flush' $(vm)/check.sh harness
 
 check-mutants:
 	@KERNELS=6.12 $(vm)/check.sh mutants
@@ -105,7 +111,7 @@ demo:
 .PHONY: clean distclean
 clean:
 	rm -rf $(BUILD)/kmod $(BUILD)/userspace $(BUILD)/selftests $(BUILD)/static \
-		$(BUILD)/mutants $(BUILD)/planted $(BUILD)/logs $(BUILD)/sanitize
+		$(BUILD)/mutants $(BUILD)/planted $(BUILD)/rxe $(BUILD)/logs $(BUILD)/sanitize
 	rm -f Module.symvers modules.order .*.cmd kmod/*.o kmod/*.ko kmod/*.mod kmod/*.mod.c \
 		kmod/.*.cmd kmod/modules.order
 
