@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: build.sh KERNEL...
 # Builds, inside the Debian tree, rpma.ko for each kernel (build/kmod/KERNEL),
-# the library (build/userspace) and the test programs (build/selftests), and
+# the patched provider for those named +flush (build/provider), the library (build/userspace) and the test programs (build/selftests), and
 # both again for sanitizers and valgrind (build/sanitize).
 # Sources are copied for the module: before 6.13 kbuild writes objects beside
 # them. A part that does not build is left out and named in build/unbuilt;
@@ -31,11 +31,16 @@ part() { # NAME COMMAND...
 }
 
 : >"$BUILD/unbuilt"
-for kernel; do
+for kernel in $(plain_kernels "$@"); do
 	module_copy "$BUILD/kmod/$kernel"
 	part "module-$kernel" in_tree make -j"$JOBS" -C "$(kernel_headers "$kernel")" \
 		M="/rpma/build/kmod/$kernel" modules ||
 		rm -f "$BUILD/kmod/$kernel/kmod/rpma.ko"
+done
+for kernel; do
+	is_patched "$kernel" || continue
+	kernel=$(plain_kernel "$kernel")
+	part "provider-$kernel" "$VM/provider.sh" "$kernel" || rm -f "$BUILD/provider/$kernel.ko"
 done
 part userspace in_tree make -j"$JOBS" -C /rpma/userspace BUILD=/rpma/build/userspace \
 	all examples || rm -f "$BUILD"/userspace/librpma.so*

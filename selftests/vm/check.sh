@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # usage: check.sh [static] [suites] [pairs] [harness] [mutants]
 # Prepares, builds and runs these parts on every kernel of KERNELS (default:
-# all parts on 6.12, 7.3 and the debug kernel). A few jobs at a time, since many
-# wait more than they work; the debug kernel is built beside the first ones.
-# TESTS= narrows the suites. LONG=1 runs what takes long on the debug kernel.
+# all parts on 6.12, 7.3 and the debug kernel, each with the stock provider and
+# with the patched one). A few jobs at a time, since many wait more than they
+# work; the debug kernel is built beside the first ones. TESTS= narrows the
+# suites. LONG=1 runs what takes long on the debug kernel.
 # The last line is the sum: "N passed, N failed, N skipped".
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -41,19 +42,22 @@ job_body() {
 }
 
 limit=$((JOBS + 1))
-stock=${KERNELS/debug/}
-with_debug=''
-case " $KERNELS " in *" debug "*) with_debug=yes ;; esac
+stock=() debug=()
+for kernel in $KERNELS; do
+	if [ "$(plain_kernel "$kernel")" = debug ]; then
+		debug+=("$kernel")
+	else
+		stock+=("$kernel")
+	fi
+done
 
-# shellcheck disable=SC2086	# kernels are words
-"$VM/prepare.sh" $stock
-if [ -n "$with_debug" ]; then
+"$VM/prepare.sh" "${stock[@]}"
+if [ ${#debug[@]} -gt 0 ]; then
 	{ nice "$VM/prepare.sh" debug >"$run/debug-kernel.log" 2>&1 &&
 		touch "$run/debug-kernel.ready"; } &
 	debug_kernel=$!
 fi
-# shellcheck disable=SC2086
-"$VM/build.sh" $stock || say 'going on with what was built'
+"$VM/build.sh" "${stock[@]}" || say 'going on with what was built'
 
 # suites_of KERNEL: in one machine, or in two at once, which pays where a boot is
 # cheap (for the impatient, SPLIT=1), or dear beside all that runs then (debug).
@@ -61,6 +65,7 @@ suites_of() {
 	local all first=() second=() i
 	mapfile -t all < <(suites_for one "$1")
 	if [ ${#tests[@]} -gt 0 ]; then all=("${tests[@]}"); fi
+	if [ ${#all[@]} -eq 0 ]; then return; fi
 	if [ ${#all[@]} -lt 4 ] || { [ -z "${SPLIT-}" ] && [ "$1" != debug ]; }; then
 		job "one-$1" "$VM/one.sh" -k "$1" "${all[@]}"
 		return
@@ -74,7 +79,7 @@ suites_of() {
 }
 
 jobs_for() { # KERNEL
-	local suite
+	local suite where
 	if wants suites; then
 		if [ ${#tests[@]} -eq 0 ]; then
 			for suite in $(suites_for own "$1"); do
@@ -83,21 +88,23 @@ jobs_for() { # KERNEL
 		fi
 		suites_of "$1"
 	fi
-	if wants pairs && { [ "$1" != debug ] || [ -n "${LONG-}" ]; }; then
-		job "two-$1" "$VM/pairs.sh" -k "$1" two
-		job "powercut-$1" "$VM/pairs.sh" -k "$1" powercut
+	if wants pairs && { [ "$(plain_kernel "$1")" != debug ] || [ -n "${LONG-}" ]; }; then
+		for where in two powercut; do
+			if [ -z "$(suites_for "$where" "$1")" ]; then continue; fi
+			job "$where-$1" "$VM/pairs.sh" -k "$1" "$where"
+		done
 	fi
 }
 
 if wants static; then job static "$VM/static.sh"; fi
-for kernel in $stock; do jobs_for "$kernel"; done
+for kernel in "${stock[@]}"; do jobs_for "$kernel"; done
 if wants mutants; then job mutants "$VM/mutants.sh"; fi
-if [ -n "$with_debug" ]; then
+if [ ${#debug[@]} -gt 0 ]; then
 	# What depends on the debug kernel waits for it; the others go on.
 	while kill -0 "$debug_kernel" 2>/dev/null; do wait -n || true; done
 	if [ -e "$run/debug-kernel.ready" ]; then
-		"$VM/build.sh" debug || say 'going on with what was built'
-		jobs_for debug
+		"$VM/build.sh" "${debug[@]}" || say 'going on with what was built'
+		for kernel in "${debug[@]}"; do jobs_for "$kernel"; done
 	else
 		cat "$run/debug-kernel.log"
 		TALLY=$run/debug.tally tally fail debug kernel 'is built'

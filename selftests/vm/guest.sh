@@ -29,13 +29,50 @@ cue() {
 # A line on the console, so that a kernel report can be told apart by place.
 mark() { echo "<4>rpma-test: $*" >/dev/kmsg; }
 
+# On a kernel named +flush the patched provider is what modprobe finds, whoever
+# calls it; RXE=stock before setup_rdma keeps the stock one all the same.
+wants_patched_rxe() {
+	case ${KERNEL-} in
+	*+flush) [ "${RXE-}" != stock ] ;;
+	*) return 1 ;;
+	esac
+}
+
+hide_stock_rxe() {
+	local stock
+	stock=$(modinfo -n rdma_rxe)
+	cmp -s /rpma/rdma_rxe.ko "$stock" || mount --bind /rpma/rdma_rxe.ko "$stock"
+}
+
+# By its build id, so it does not matter who loaded it, and when.
+is_patched_rxe() {
+	perl -e '
+		local $/;
+		my ($id, $module) = map { open(my $file, "<:raw", $_) or exit 2; <$file> } @ARGV;
+		exit(!length($id) || index($module, $id) < 0)
+	' /sys/module/rdma_rxe/notes/.note.gnu.build-id /rpma/rdma_rxe.ko
+}
+
+# No test may pass on the stock provider by mistake, whatever its caller does
+# with a status.
+wrong_rxe() {
+	report "out $*"
+	exit 90
+}
+
 # setup_rdma [LINK]: an rxe device on LINK, default a dummy for loopback. The
 # MTU gives rxe an active MTU of 4096.
 setup_rdma() {
 	local link=${1:-dummy0} module
+	if wants_patched_rxe && ! hide_stock_rxe; then
+		wrong_rxe 'there is no patched rdma_rxe.ko'
+	fi
 	for module in ib_core ib_uverbs rdma_cm rdma_ucm rdma_rxe crc32_generic; do
 		modprobe -q "$module" || true
 	done
+	if wants_patched_rxe && ! is_patched_rxe; then
+		wrong_rxe 'the rdma_rxe that is loaded is not the patched one'
+	fi
 	if [ "$link" = dummy0 ]; then
 		# A kernel with dummy built in has made it already.
 		ip link add dummy0 type dummy 2>/dev/null || ip -br link show dummy0 >/dev/null

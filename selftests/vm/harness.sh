@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$VM/suites.sh"
 
-# name, kernel, seconds, what the outcome or the console must say
+# name, kernel, seconds, what the outcome, the console or the guest must say
 cases='
 good		6.12	60	^good$
 silence		6.12	10	no verdict in 10 s
@@ -16,6 +16,8 @@ failing_script	6.12	60	guest script failed with status 3
 early_poweroff	6.12	60	died without a verdict
 warn		6.12	60	WARNING:
 oops		6.12	60	BUG: kernel NULL pointer
+stock_rxe	6.12+flush	60	rdma_rxe that is loaded is not the patched
+no_patched_rxe	6.12+flush	60	no patched rdma_rxe.ko
 use_after_free	debug	90	KASAN: slab-use-after-free
 out_of_bounds	debug	90	KASAN: slab-out-of-bounds
 lock_inversion	debug	90	possible circular locking
@@ -24,7 +26,8 @@ shift		debug	90	UBSAN: shift-out-of-bounds
 leak		debug	120	unreferenced object
 '
 
-for kernel in $KERNELS; do
+# shellcheck disable=SC2086	# kernels are words
+for kernel in $(plain_kernels $KERNELS); do
 	[ "$kernel" != 7.3 ] || continue
 	mkdir -p "$BUILD/planted/$kernel"
 	cp "$VM"/planted/{Kbuild,planted.c} "$BUILD/planted/$kernel/"
@@ -38,12 +41,12 @@ mkdir -p "$run"
 
 try() { # NAME KERNEL SECONDS PATTERN
 	local name=$1 kernel=$2 seconds=$3 pattern=$4 status=0 expected=1 module
-	module=$BUILD/planted/$kernel/planted.ko
+	module=$BUILD/planted/$(plain_kernel "$kernel")/planted.ko
 	if [ "$name" = good ]; then expected=0; fi
 	OUTPUT=$run/$name "$VM/run.sh" -k "$kernel" -t "$seconds" -f "$module" \
 		"$VM/planted/guest.sh" "$name" >"$run/$name.log" 2>&1 || status=$?
 	if [ "$status" = "$expected" ] &&
-		grep -qaE -- "$pattern" "$run/$name/one/outcome" "$run/$name/one/console"; then
+		grep -qaE -- "$pattern" "$run/$name/one"/{outcome,console,result}; then
 		tally pass harness "$kernel" "$name"
 		rm -rf "${run:?}/$name"
 	else

@@ -8,7 +8,7 @@
 	BUILD=${BUILD:-$TOP/build}
 	TREE=$BUILD/rootfs
 	LOGS=$BUILD/logs
-	KERNELS=${KERNELS:-6.12 7.3 debug}
+	KERNELS=${KERNELS:-6.12 7.3 debug 6.12+flush 7.3+flush debug+flush}
 	JOBS=${JOBS:-$(nproc)}
 }
 
@@ -38,6 +38,14 @@ in_tree() {
 		exec chroot "$tree" env -i HOME=/root LC_ALL=C.UTF-8 \
 			PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 	' in_tree "$TOP" "$TREE" "$@"
+}
+
+# A name that ends in +flush is the kernel before the +, on whose machines the
+# patched provider (kmod/patches) is loaded instead of the stock one.
+is_patched() { [ "$1" != "${1%+flush}" ]; }
+plain_kernel() { echo "${1%+flush}"; }
+plain_kernels() { # KERNEL...
+	[ $# = 0 ] || printf '%s\n' "${@%+flush}" | sort -u
 }
 
 # The release string of a kernel known by its short name.

@@ -12,7 +12,7 @@ flock 9
 "$VM/linux-source.sh"
 "$VM/image.sh"
 "$VM/fio-source.sh" || say "going on without fio"
-for kernel; do
+for kernel in $(plain_kernels "$@"); do
 	if [ "$kernel" = debug ]; then "$VM/debug-kernel.sh"; fi
 	"$VM/kernel.sh" "$kernel"
 done

@@ -22,8 +22,11 @@ vm_accel() {
 
 # vm_payload DIR KERNEL FILE...: the tar that becomes /rpma in the guest.
 # job/ holds FILE..., the first of them the script to run; job/args its words.
+# PROVIDER= is another provider than the patched one for a kernel named +flush.
 vm_payload() {
-	local dir=$1 kernel=$2 root=$1/payload lock
+	local dir=$1 kernel root=$1/payload lock provider=''
+	kernel=$(plain_kernel "$2")
+	if is_patched "$2"; then provider=${PROVIDER:-$BUILD/provider/$kernel.ko}; fi
 	shift 2
 	exec {lock}>"$BUILD/build.lock"
 	flock -s "$lock"	# not while somebody builds
@@ -33,6 +36,8 @@ vm_payload() {
 	if [ -e "$BUILD/kmod/$kernel/kmod/rpma.ko" ]; then
 		cp "$BUILD/kmod/$kernel/kmod/rpma.ko" "$root/"
 	fi
+	# Where it was not built, the guest says so.
+	if [ -e "$provider" ]; then cp "$provider" "$root/rdma_rxe.ko"; fi
 	if [ -d "$BUILD/userspace" ]; then
 		find "$BUILD/userspace" -name 'librpma.so*' -exec cp -P {} "$root/lib/" \;
 	fi
@@ -83,7 +88,8 @@ on_cue() { echo "unknown cue"; }
 
 # vm_start NAME DIR KERNEL [QEMU ARGUMENT...]
 vm_start() {
-	local vm=$1 dir=$2 kernel=$3 append
+	local vm=$1 dir=$2 kernel append
+	kernel=$(plain_kernel "$3")
 	shift 3
 	append="console=ttyS0 loglevel=5 panic=-1 oops=panic panic_on_warn=1"
 	append+=" no_timer_check printk.devkmsg=on mitigations=off net.ifnames=0"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: run.sh [-k KERNEL] [-t SECONDS] [-f FILE]... SCRIPT [ARG...]
 # Boots one test machine, runs SCRIPT in it as root (with guest.sh sourced and
-# every FILE beside it) and gives the verdict. KERNEL: 6.12, 7.3 or debug.
+# every FILE beside it) and gives the verdict. KERNEL: 6.12, 7.3, debug, or
+# one of these with +flush behind it, for the patched provider.
 # KEEP=1 keeps the console of a good run, OUTPUT=DIR says where, QEMU_ARGS adds
 # words for QEMU, APPEND words for the kernel.
 set -euo pipefail

@@ -17,6 +17,17 @@ suite_row() {
 		END { if (!found) print default }' "$VM/suites"
 }
 
+# runs_on KERNELS KERNEL: "all" are those with the stock provider, "flush" those
+# with the patched one.
+runs_on() {
+	local every=all
+	if is_patched "$2"; then every=flush; fi
+	case ,$1, in
+	*,"$every",* | *,"$2",*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
 # suites_for WHERE KERNEL: the names of the suites that run there.
 suites_for() {
 	local path name row where kernels _
@@ -28,9 +39,7 @@ suites_for() {
 		row=$(suite_row "$name")
 		read -r where _ _ kernels <<<"$row"
 		[ "$where" = "$1" ] || continue
-		case ,$kernels, in
-		*,all,* | *,"$2",*) echo "$name" ;;
-		esac
+		if runs_on "$kernels" "$2"; then echo "$name"; fi
 	done
 }
 
@@ -39,7 +48,7 @@ suite_seconds() {
 	local where user seconds kernels
 	# shellcheck disable=SC2034	# only one column is wanted
 	read -r where user seconds kernels <<<"$(suite_row "$1")"
-	if [ "$2" = debug ]; then seconds=$((seconds * 3)); fi
+	if [ "$(plain_kernel "$2")" = debug ]; then seconds=$((seconds * 3)); fi
 	echo "$seconds"
 }
 

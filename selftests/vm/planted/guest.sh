@@ -6,5 +6,7 @@ silence) sleep 1000 ;;
 panic) echo c >/proc/sysrq-trigger ;;
 failing_script) exit 3 ;;
 early_poweroff) busybox poweroff -f; sleep 10 ;;
+stock_rxe) modprobe rdma_rxe; setup_rdma || true ;;
+no_patched_rxe) rm /rpma/rdma_rxe.ko; setup_rdma || true ;;
 *) insmod planted.ko "fault=$1" ;;
 esac
