@@ -22,8 +22,13 @@ else
 	mapfile -t suites < <(suites_for one "$kernel")
 fi
 
-# Every machine has an NVDIMM (setup_dax), empty at boot.
-nvdimm=(-object 'memory-backend-ram,id=nvdimm,size=64M' -device 'nvdimm,memdev=nvdimm')
+# Every machine has an NVDIMM (setup_dax), empty at boot; where the provider is
+# patched, one with room for more than 4 GiB, which take no memory until used.
+case $kernel in
+*+flush) nvdimm_size=4608M ;;
+*) nvdimm_size=64M ;;
+esac
+nvdimm=(-object "memory-backend-ram,id=nvdimm,size=$nvdimm_size" -device 'nvdimm,memdev=nvdimm')
 
 run_directory "one-$kernel"
 TALLY=${TALLY:-$RUN/tally}
