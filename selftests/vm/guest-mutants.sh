@@ -2,6 +2,7 @@
 # The guest script of mutants.sh: each module of the list in turn, with the
 # test that must notice. Leaves when a module cannot be unloaded any more.
 setup_rdma
+setup_dax
 library=$LD_LIBRARY_PATH
 while read -r name test user seconds filter; do
 	report "mutant $name"

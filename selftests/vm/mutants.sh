@@ -6,7 +6,8 @@
 #   # test: flush_test
 #   # filter: every_length	(optional: one test of it by name, or words
 #				 for the harness such as -v ipv6)
-# Runs on 6.12, many mutants in one machine; adds to the tally (TALLY=).
+#   # kernel: 6.12+flush	(optional: where it runs; 6.12 is the default)
+# Many mutants run in one machine; adds to the tally (TALLY=).
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 . "$VM/qemu.sh"
@@ -27,7 +28,12 @@ copies=$BUILD/mutants
 rm -rf "$copies"
 mkdir -p "$copies/bin"
 
-head_of() { sed -n "s/^# $2: *//p" "$TOP/selftests/mutants/$1.patch" | head -n 1; }
+# head_of MUTANT WORD [DEFAULT]
+head_of() {
+	local value
+	value=$(sed -n "s/^# $2: *//p" "$TOP/selftests/mutants/$1.patch" | head -n 1)
+	printf '%s\n' "${value:-${3-}}"
+}
 
 # built: what the one copy of the sources gives. It stays in its place from
 # mutant to mutant, so that only what a patch touches is built anew.
@@ -83,19 +89,21 @@ section() { # FILE NAME
 		}' "$1"
 }
 
-# in_machine LIST RESULT: runs "NAME TEST USER SECONDS FILTER" lines; a machine that
-# goes down, or whose module no longer unloads, is followed by another.
+# in_machine LIST RESULT KERNEL: runs "NAME TEST USER SECONDS FILTER" lines; a machine
+# that goes down, or whose module no longer unloads, is followed by another.
 in_machine() {
-	local list=$1 result=$2 machine=0 dir count
+	local list=$1 result=$2 on=$3 machine=0 dir count
 	: >"$result"
 	while [ -s "$list" ]; do
 		machine=$((machine + 1))
 		dir=$RUN/$(basename "$list").$machine
 		mkdir -p "$dir"
 		cp "$list" "$dir/mutants.list"
-		VM_ARGS=() VM_ENV=("KERNEL=$kernel")
-		vm_payload "$dir" "$kernel" "$VM/guest-mutants.sh" "$dir/mutants.list" "$copies/bin/."
-		vm_run mutants "$dir" "$kernel" $((60 + $(wc -l <"$list") * 100)) || true
+		VM_ARGS=() VM_ENV=("KERNEL=$on")
+		vm_payload "$dir" "$on" "$VM/guest-mutants.sh" "$dir/mutants.list" "$copies/bin/."
+		vm_run mutants "$dir" "$on" $((60 + $(wc -l <"$list") * 100)) \
+			-object memory-backend-ram,id=nvdimm,size=64M \
+			-device nvdimm,memdev=nvdimm || true
 		cat "$dir/result" >>"$result"
 		count=$(grep -c '^mutant ' "$dir/result") || true
 		if [ "$count" = 0 ]; then break; fi
@@ -105,18 +113,22 @@ in_machine() {
 
 for name in "${left[@]}"; do
 	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
+	on=$(head_of "$name" kernel "$kernel")
 	read -r _ user _ <<<"$(suite_row "$test")"
-	echo "$name $test $user 60 $filter" >>"$RUN/mutated"
-	echo "$test@${filter// /_} $test $user 90 $filter" >>"$RUN/originals"
+	echo "$name $test $user 60 $filter" >>"$RUN/mutated.$on"
+	echo "$test@${filter// /_} $test $user 90 $filter" >>"$RUN/originals.$on"
 done
-if [ ${#left[@]} -gt 0 ]; then
-	{ sort -u "$RUN/originals"; cat "$RUN/mutated"; } >"$RUN/list"
-	in_machine "$RUN/list" "$RUN/result"
-fi
+for path in "$RUN"/mutated.*; do
+	[ -e "$path" ] || continue
+	on=${path#"$RUN/mutated."}
+	{ sort -u "$RUN/originals.$on"; cat "$path"; } >"$RUN/list.$on"
+	in_machine "$RUN/list.$on" "$RUN/result.$on" "$on"
+done
 for name in "${left[@]}"; do
 	test=$(head_of "$name" test) filter=$(head_of "$name" filter)
-	without=$(section "$RUN/result" "$test@${filter// /_}")
-	with=$(section "$RUN/result" "$name")
+	result=$RUN/result.$(head_of "$name" kernel "$kernel")
+	without=$(section "$result" "$test@${filter// /_}")
+	with=$(section "$result" "$name")
 	case $without,$with in
 	passed,failed) tally pass mutants "$test" "$name is caught" ;;
 	passed,*) tally fail mutants "$test" "$name is not caught: $with" ;;
