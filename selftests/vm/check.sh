@@ -25,6 +25,10 @@ job() {
 	while [ "$(jobs -rp | wc -l)" -ge "$limit" ]; do wait -n || true; done
 	job_body "$name" "$@" &
 }
+# worked FILE: the seconds of processor that the children of a job have taken.
+worked() {
+	tail -n 1 "$1" | tr 'ms' '  ' | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
+}
 job_body() {
 	local name=$1 begin=$SECONDS status=0
 	shift
@@ -33,9 +37,10 @@ job_body() {
 	if ! grep -qE '^(pass|fail|skip)' "$run/$name.tally" && [ "$status" != 0 ]; then
 		TALLY=$run/$name.tally tally fail "$name" run "nothing ran, exit status $status"
 	fi
+	times >"$run/$name.times"	# here, as a subshell counts from nothing
 	# One write, so that two jobs do not mix their lines.
 	printf '%s\n' "$(
-		echo "== $name, $((SECONDS - begin)) s"
+		echo "== $name, $((SECONDS - begin)) s, $(worked "$run/$name.times") s of processor"
 		if [ "$status" != 0 ] || [ -n "${V-}" ]; then cat "$run/$name.log"; fi
 		tally_report "$run/$name.tally"
 	)"
