@@ -79,6 +79,8 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 		srq_get(srq);
 	conn->srq = srq;
 	conn->takes_recvs = !srq && params->rq_size;
+	conn->sq_size = sq_size;
+	conn->asked = peer->flush_method;
 
 	ret = make_queues(peer, params, sq_size, conn);
 	if (ret) {
@@ -98,6 +100,29 @@ static int conn_alloc(const struct rpma_peer *peer, const struct conn_params *pa
 	return 0;
 }
 
+/* How the flushes of a connection travel, and why. */
+static void tell_flush_method(const struct rpma_conn *conn,
+			      const struct rpma_ioc_conn_query *query)
+{
+	bool native = query->out_flush_method == RPMA_FLUSH_METHOD_NATIVE;
+	const char *why;
+
+	if (conn->asked != RPMA_FLUSH_METHOD_NONE)
+		why = "as RPMA_FLUSH_METHOD in the environment says";
+	else if (native)
+		why = "which the device's driver carries for the kernel";
+	else if (query->out_peer_flags & RPMA_CONN_PEER_F_READABLE)
+		why = "since the device's driver carries no FLUSH for the kernel";
+	else
+		why = "since the device's driver carries no FLUSH for the kernel; the other side "
+		      "does not run rpma, and may not let it";
+	log_notice("flushes of this connection travel as %s, %s",
+		   native ? "FLUSH" : "READ after WRITE", why);
+	if (!query->out_read_depth)
+		log_warning("the other side agreed to no reads: this connection can neither read "
+			    "nor flush");
+}
+
 /* Keeps what the other side sent, and the number of the queue pair. */
 static int learn(struct rpma_conn *conn)
 {
@@ -108,6 +133,8 @@ static int learn(struct rpma_conn *conn)
 	ret = kernel_conn_query(conn->peer_fd, conn->fd, &query);
 	if (ret)
 		return ret;
+	if (query.out_state == RPMA_CONN_STATE_ESTABLISHED)
+		tell_flush_method(conn, &query);
 	atomic_store(&conn->qp_num, query.out_qp_num);
 
 	/* librpma counts private data in a byte. */
@@ -119,18 +146,18 @@ static int learn(struct rpma_conn *conn)
 	return 0;
 }
 
-static int set_flush_method(const struct rpma_peer *peer, const struct rpma_conn *conn)
+static int set_flush_method(const struct rpma_conn *conn)
 {
-	bool native = peer->flush_method == RPMA_FLUSH_METHOD_NATIVE;
+	bool native = conn->asked == RPMA_FLUSH_METHOD_NATIVE;
 	int ret;
 
-	if (peer->flush_method == RPMA_FLUSH_METHOD_NONE)
+	if (conn->asked == RPMA_FLUSH_METHOD_NONE)
 		return 0;
-	ret = kernel_conn_flush_method(peer->fd, conn->fd, peer->flush_method);
+	ret = kernel_conn_flush_method(conn->peer_fd, conn->fd, conn->asked);
 	if (ret == -EOPNOTSUPP) {
-		log_error("RPMA_FLUSH_METHOD=%s in the environment: the device or its driver "
-			  "cannot flush so from the kernel; auto is what always works",
-			  native ? "native" : "read");
+		log_error("RPMA_FLUSH_METHOD=%s in the environment, but the device's driver carries "
+			  "no %s for the kernel. Load one that does, or set auto, which always works",
+			  native ? "native" : "read", native ? "FLUSH" : "READ");
 		errno = EOPNOTSUPP;
 		return RPMA_E_NOSUPP;
 	}
@@ -138,13 +165,13 @@ static int set_flush_method(const struct rpma_peer *peer, const struct rpma_conn
 }
 
 /* What is left to do once the kernel's connection is there. */
-static int conn_ready(const struct rpma_peer *peer, struct rpma_conn *conn)
+static int conn_ready(struct rpma_conn *conn)
 {
 	int ret = learn(conn);
 
 	if (ret)
 		return err_report(-ret, "asking for the properties of a connection");
-	return set_flush_method(peer, conn);
+	return set_flush_method(conn);
 }
 
 /* The first address of @list that has a route from the peer's device. */
@@ -183,7 +210,7 @@ int conn_new_active(const struct rpma_peer *peer, const char *addr, const char *
 		ret = err_report(-conn->fd, "connecting to %s port %s within %u ms", addr, port,
 				 params->timeout_ms);
 	else
-		ret = conn_ready(peer, conn);
+		ret = conn_ready(conn);
 	if (ret)
 		conn_delete(conn);
 	else
@@ -207,7 +234,7 @@ int conn_new_passive(const struct rpma_peer *peer, int ep_fd, const struct conn_
 
 	conn->fd = kernel_ep_take(peer->fd, ep_fd, &queues);
 	if (conn->fd >= 0) {
-		ret = conn_ready(peer, conn);
+		ret = conn_ready(conn);
 	} else if (conn->fd == -EAGAIN) {
 		errno = EAGAIN;
 		ret = RPMA_E_NO_EVENT;

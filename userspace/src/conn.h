@@ -24,6 +24,8 @@ struct rpma_conn {
 	struct rpma_cq *rcq;		/* NULL: there is none */
 	struct rpma_srq *srq;		/* held; NULL: it has its own receives */
 	bool takes_recvs;		/* a receive queue with room */
+	uint32_t sq_size;
+	enum rpma_flush_method asked;	/* how its flushes are to travel; NONE: auto */
 	int channel_fd;			/* -1: each queue has its own events */
 	atomic_bool direct_write;	/* what the other side's peer_cfg says */
 	atomic_uint qp_num;

@@ -16,9 +16,11 @@
 #include "cq.h"
 #include "err.h"
 #include "peer.h"
+#include "split.h"
 
-/* The number that newer <infiniband/verbs.h> call IBV_WC_FLUSH. */
+/* The numbers that newer <infiniband/verbs.h> call IBV_WC_FLUSH, _ATOMIC_WRITE. */
 #define WC_FLUSH 8
+#define WC_ATOMIC_WRITE 9
 
 struct ring {
 	const struct rpma_cq_ring *ring;
@@ -34,6 +36,7 @@ struct rpma_cq {
 	int channel_fd;			/* where its events show; -1: here */
 	uint32_t ring_bytes;
 	_Atomic(struct ring *) ring;
+	_Atomic(struct splits *) splits;	/* NULL: no flush was split yet */
 };
 
 _Static_assert(sizeof(_Atomic(uint32_t)) == sizeof(uint32_t), "the head is a plain word");
@@ -99,6 +102,7 @@ void cq_delete(struct rpma_cq *cq)
 	ring = atomic_load(&cq->ring);
 	if (ring)
 		ring_delete(ring);
+	splits_delete(atomic_load(&cq->splits));
 	kernel_close(cq->fd);
 	free(cq);
 }
@@ -151,16 +155,34 @@ static int ring_get(struct rpma_cq *cq, struct ring **ring_ptr)
 	return 0;
 }
 
+struct splits *cq_splits(struct rpma_cq *cq)
+{
+	struct splits *splits = atomic_load(&cq->splits), *other = NULL;
+
+	if (splits)
+		return splits;
+	splits = splits_new(cq->ring_bytes / sizeof(struct rpma_completion));
+	if (splits && !atomic_compare_exchange_strong(&cq->splits, &other, splits)) {
+		splits_delete(splits);
+		splits = other;
+	}
+	return splits;
+}
+
 /* ---- fetching ------------------------------------------------------------ */
 
+/* The opcode of what was sent, as librpma has it. */
 static enum ibv_wc_opcode wc_opcode(const struct rpma_completion *c)
 {
+	bool native = c->method == RPMA_FLUSH_METHOD_NATIVE;
+
 	switch (c->op) {
 	case RPMA_OP_READ:
 		return IBV_WC_RDMA_READ;
 	case RPMA_OP_FLUSH:
-		return c->method == RPMA_FLUSH_METHOD_NATIVE ? (enum ibv_wc_opcode)WC_FLUSH :
-							       IBV_WC_RDMA_READ;
+		return native ? (enum ibv_wc_opcode)WC_FLUSH : IBV_WC_RDMA_READ;
+	case RPMA_OP_ATOMIC_WRITE:
+		return native ? (enum ibv_wc_opcode)WC_ATOMIC_WRITE : IBV_WC_RDMA_WRITE;
 	case RPMA_OP_SEND:
 	case RPMA_OP_SEND_WITH_IMM:
 		return IBV_WC_SEND;
@@ -207,46 +229,111 @@ static void ring_copy(const struct ring *ring, uint32_t nr, union entry *to)
 		to->words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-static bool is_refused_flush(const struct rpma_completion *c)
+/* NULL, or what the method may have caused, and what to do. */
+static const char *refusal(const struct rpma_completion *c)
 {
-	return c->status == RPMA_STATUS_REM_ACCESS_ERR && c->op == RPMA_OP_FLUSH;
+	bool native = c->method == RPMA_FLUSH_METHOD_NATIVE;
+	bool access = c->status == RPMA_STATUS_REM_ACCESS_ERR && c->op == RPMA_OP_FLUSH;
+
+	if (access && !native)
+		return "a flush was refused by the other side: its region is gone, or cannot be "
+		       "flushed this way. If its librpma flushes natively, let it register the "
+		       "region with RPMA_MR_USAGE_READ_SRC too";
+	if (!native || (!access && c->status != RPMA_STATUS_REM_INV_REQ_ERR))
+		return NULL;
+	if (c->op == RPMA_OP_ATOMIC_WRITE)
+		return "an ATOMIC WRITE was refused by the other side, whose adapter may not know "
+		       "it. If so set RPMA_FLUSH_METHOD=read here, and it travels as an ordinary "
+		       "write";
+	return "a FLUSH was refused by the other side: its region is gone; or can be flushed by "
+	       "READ only, as memory can for PERSISTENT that is not persistent to its adapter; or "
+	       "its adapter does not know FLUSH. Unless it is gone set RPMA_FLUSH_METHOD=read here";
 }
 
-static void explain_refused_flush(void)
+static bool is_failed_flush(const struct ibv_wc *wc)
 {
-	log_warning("a flush was refused by the other side: its region is gone, or cannot be "
-		    "flushed this way. If its librpma flushes natively, let it register the region "
-		    "with RPMA_MR_USAGE_READ_SRC too");
+	return wc->status != IBV_WC_SUCCESS && (int)wc->opcode == WC_FLUSH;
 }
 
-/* How many of at most @max were taken; 0: the ring is empty. */
-static uint32_t ring_take(struct ring *ring, uint32_t max, struct ibv_wc *wc)
+/* Those that the caller is to see, of @nr. */
+static uint32_t without_hidden(struct splits *splits, struct ibv_wc *wc, uint32_t nr)
 {
-	uint32_t head, nr, i;
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < nr; i++)
+		if (!is_failed_flush(&wc[i]) || !splits_hide(splits, &wc[i]))
+			wc[kept++] = wc[i];
+	return kept;
+}
+
+/*
+ * Copies at most @max; @advice is on one of them. True: a FLUSH failed, which may
+ * be a piece of a longer one.
+ */
+static bool ring_look(const struct ring *ring, uint32_t head, uint32_t max, struct ibv_wc *wc,
+		      uint32_t *nr, const char **advice)
+{
+	bool failed = false;
 	union entry entry;
-	bool refused;
+	uint32_t i;
+
+	/* ORDER: tail before entries. Pairs with the kernel's release of tail. */
+	*nr = __atomic_load_n(&ring->ring->tail, __ATOMIC_ACQUIRE) - head;
+	if (*nr > max)
+		*nr = max;
+	*advice = NULL;
+	for (i = 0; i < *nr; i++) {
+		ring_copy(ring, head + i, &entry);
+		to_wc(&entry.completion, &wc[i]);
+		failed |= is_failed_flush(&wc[i]);
+		if (entry.completion.status != RPMA_STATUS_SUCCESS && !*advice)
+			*advice = refusal(&entry.completion);
+	}
+	return failed;
+}
+
+/*
+ * How many of at most @max are taken from the ring; @seen of them are the
+ * caller's. Pieces of flushes that failed are claimed and judged by one reader
+ * at a time, so that it is the first that is reported.
+ */
+static uint32_t ring_claim(struct rpma_cq *cq, struct ring *ring, uint32_t max,
+			   struct ibv_wc *wc, uint32_t *seen)
+{
+	struct splits *splits = NULL;
+	const char *advice;
+	uint32_t head, nr;
 
 	head = atomic_load_explicit(ring->head, memory_order_relaxed);
 	do {
-		/* ORDER: tail before entries. Pairs with the kernel's release of tail. */
-		nr = __atomic_load_n(&ring->ring->tail, __ATOMIC_ACQUIRE) - head;
-		if (nr > max)
-			nr = max;
-		refused = false;
-		for (i = 0; i < nr; i++) {
-			ring_copy(ring, head + i, &entry);
-			to_wc(&entry.completion, &wc[i]);
-			refused |= is_refused_flush(&entry.completion);
+		if (ring_look(ring, head, max, wc, &nr, &advice) && !splits) {
+			/* There before any of the pieces was, so seen behind them. */
+			splits = atomic_load(&cq->splits);
+			if (splits)
+				splits_lock(splits);
 		}
-		if (!nr)
-			return 0;
 		/* ORDER: entries before head, behind which the kernel puts new ones. */
-	} while (!atomic_compare_exchange_weak_explicit(ring->head, &head, head + nr,
-							memory_order_release,
-							memory_order_relaxed));
-	if (refused)
-		explain_refused_flush();
+	} while (nr && !atomic_compare_exchange_weak_explicit(ring->head, &head, head + nr,
+							      memory_order_release,
+							      memory_order_relaxed));
+	*seen = nr;
+	if (splits) {
+		*seen = without_hidden(splits, wc, nr);
+		splits_unlock(splits);
+	}
+	if (advice)
+		log_warning("%s", advice);
 	return nr;
+}
+
+/* How many of at most @max were taken; 0: the ring is empty. */
+static uint32_t ring_take(struct rpma_cq *cq, struct ring *ring, uint32_t max, struct ibv_wc *wc)
+{
+	uint32_t seen;
+
+	while (ring_claim(cq, ring, max, wc, &seen) && !seen)
+		;
+	return seen;
 }
 
 int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *num_entries_got)
@@ -264,11 +351,11 @@ int rpma_cq_get_wc(struct rpma_cq *cq, int num_entries, struct ibv_wc *wc, int *
 		return RPMA_E_PROVIDER;
 	}
 
-	nr = ring_take(ring, num_entries, wc);
+	nr = ring_take(cq, ring, num_entries, wc);
 	if (!nr) {
 		ret = kernel_cq_poll(cq->fd);
 		if (ret > 0)
-			nr = ring_take(ring, num_entries, wc);
+			nr = ring_take(cq, ring, num_entries, wc);
 		else if (ret < 0)
 			return err_report(-ret, "fetching completions");
 	}

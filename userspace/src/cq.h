@@ -9,6 +9,7 @@
 
 struct rpma_cq;
 struct rpma_peer;
+struct splits;
 
 /*
  * Makes a queue of at least @asked entries, and with a place for the completion
@@ -23,5 +24,8 @@ void cq_delete(struct rpma_cq *cq);
 
 /* The kernel's descriptor; -1 for NULL, which is how the kernel says "none". */
 int cq_fd(const struct rpma_cq *cq);
+
+/* Its split flushes, made when first asked for; NULL: no memory. */
+struct splits *cq_splits(struct rpma_cq *cq);
 
 #endif /* RPMA_CQ_H */

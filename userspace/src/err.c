@@ -73,6 +73,8 @@ static const char *post_advice(int err)
 		return ": the local region is not registered any more";
 	case ENOTCONN:
 		return ": wait for RPMA_CONN_ESTABLISHED first";
+	case EOPNOTSUPP:
+		return ": the other side agreed to no reads when the connection was made";
 	case EMSGSIZE:
 		return ": more than the device transfers at once";
 	default:

@@ -360,18 +360,23 @@ int kernel_conn_event(int conn_fd, struct rpma_event *event)
 	return ret == sizeof(*event) ? 1 : -EIO;
 }
 
-int kernel_post(int conn_fd, const struct rpma_request *request)
+int kernel_post_several(int conn_fd, const struct rpma_request *requests, uint32_t nr)
 {
 	struct rpma_ioc_post cmd = {
 		.size = sizeof(cmd),
 		.flags = RPMA_POST_F_WAIT,
-		.requests = (uintptr_t)request,
-		.nr = 1,
-		.request_size = sizeof(*request),
+		.requests = (uintptr_t)requests,
+		.nr = nr,
+		.request_size = sizeof(*requests),
 	};
-	int ret;
 
-	ret = call(conn_fd, RPMA_IOC_POST, &cmd);
+	return call(conn_fd, RPMA_IOC_POST, &cmd);
+}
+
+int kernel_post(int conn_fd, const struct rpma_request *request)
+{
+	int ret = kernel_post_several(conn_fd, request, 1);
+
 	return ret < 0 ? ret : 0;
 }
 

@@ -104,9 +104,13 @@ int kernel_conn_event(int conn_fd, struct rpma_event *event);
 
 /*
  * Posts one request, or one flush. If there is no room they wait as long as
- * it comes by itself, then say -EAGAIN.
+ * it comes by itself, then say -EAGAIN. -EMSGSIZE: a flush too long for the
+ * method of the connection.
  */
 int kernel_post(int conn_fd, const struct rpma_request *request);
 int kernel_flush(int conn_fd, struct rpma_ioc_flush *flush);
+
+/* Posts requests in the same way, and returns how many; less: ask again. */
+int kernel_post_several(int conn_fd, const struct rpma_request *requests, uint32_t nr);
 
 #endif /* RPMA_KERNEL_H */

@@ -102,7 +102,7 @@ static int create(struct rpma_peer *peer, uint32_t device)
 
 	peer->id = cmd.out_peer;
 	peer->max_queue_size = query.out_max_queue_size;
-	log_info("flushes travel as %s",
+	log_info("left to the kernel, flushes of this device travel as %s",
 		 cmd.out_flush_method == RPMA_FLUSH_METHOD_NATIVE ? "FLUSH" : "READ after WRITE");
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "fake_kernel.h"
 
-struct fake_kernel fake;
+struct fake_kernel fake = { .read_depth = 16 };
 
 /* For what is noted; tests read the notes when no other thread runs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,6 +43,7 @@ void fake_reset(void)
 	fake.mrs = left.mrs;
 	fake.maps = left.maps;
 	fake.srqs = left.srqs;
+	fake.read_depth = 16;
 	fake_ring_start(0);
 }
 
@@ -349,6 +350,10 @@ int kernel_conn_query(int fd, int conn_fd, struct rpma_ioc_conn_query *query)
 		return fake.query_ret;
 	memset(query, 0, sizeof(*query));
 	query->out_qp_num = 0x123;
+	query->out_state = fake.state;
+	query->out_flush_method = fake.conn_method;
+	query->out_read_depth = fake.read_depth;
+	query->out_peer_flags = fake.peer_flags;
 	query->out_private_data_len = fake.private_data_len;
 	if (fake.private_data_len)
 		memcpy(query->out_private_data, fake.private_data, fake.private_data_len);
@@ -389,9 +394,26 @@ int kernel_post(int conn_fd, const struct rpma_request *request)
 	return fake.post_ret;
 }
 
+int kernel_post_several(int conn_fd, const struct rpma_request *requests, uint32_t nr)
+{
+	(void)conn_fd;
+	pthread_mutex_lock(&lock);
+	if (fake.post_at_once && nr > fake.post_at_once)
+		nr = fake.post_at_once;
+	if (fake.post_limited && nr > fake.post_left)
+		nr = fake.post_left;
+	fake.post_left -= fake.post_limited ? nr : 0;
+	memcpy(&fake.pieces[fake.nr_pieces], requests, nr * sizeof(*requests));
+	fake.nr_pieces += nr;
+	pthread_mutex_unlock(&lock);
+	return nr ? (int)nr : fake.post_ret;
+}
+
 int kernel_flush(int conn_fd, struct rpma_ioc_flush *flush)
 {
 	(void)conn_fd;
+	if (fake.flush_max && flush->len > fake.flush_max)
+		return -EMSGSIZE;
 	note(fake.flush, *flush);
 	count(fake.posts, 1);
 	return fake.post_ret;

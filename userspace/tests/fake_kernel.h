@@ -11,6 +11,7 @@
 #define FAKE_RING_ENTRIES 16
 #define FAKE_MAX_QUEUE_SIZE 4096
 #define FAKE_SRQ 31
+#define FAKE_PIECES 64
 
 struct fake_kernel {
 	/* what the next calls return; 0 is success, else a negative errno */
@@ -23,6 +24,16 @@ struct fake_kernel {
 	/* the connection event to read next; type 0: event_ret */
 	struct rpma_event event;
 	int event_ret;
+	/* the longest flush; 0: any is taken */
+	uint64_t flush_max;
+	/* of several requests: how many one call takes; how many are taken at all, then post_ret */
+	uint32_t post_at_once;
+	bool post_limited;
+	uint32_t post_left;
+	/* what a connection is */
+	enum rpma_conn_state state;
+	enum rpma_flush_method conn_method;
+	uint32_t read_depth, peer_flags;
 	/* added to the numbers of devices */
 	uint32_t first_device;
 	/* what the other side sent */
@@ -33,6 +44,8 @@ struct fake_kernel {
 	struct rpma_ioc_mr_reg mr_reg;
 	struct rpma_request request;
 	struct rpma_ioc_flush flush;
+	struct rpma_request pieces[FAKE_PIECES];	/* of several requests at once */
+	uint32_t nr_pieces;
 	struct rpma_conn_queues queues;
 	uint32_t timeout_ms;
 	uint32_t srq_entries;

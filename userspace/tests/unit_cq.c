@@ -7,6 +7,19 @@
 
 #include "unit_test.h"
 
+/* What the log says, as a warning, of a request that was refused. */
+static bool refusal_says(struct rpma_cq *cq, uint32_t op, uint32_t method, uint32_t status,
+			 const char *text)
+{
+	struct rpma_completion c = { .op = op, .method = method, .status = status };
+	struct ibv_wc wc;
+
+	logged[0] = '\0';
+	fake_complete(&c);
+	return !rpma_cq_get_wc(cq, 1, &wc, NULL) && wc.status == (enum ibv_wc_status)status &&
+	       strstr(logged, text) && (!*text || logged_level == RPMA_LOG_LEVEL_WARNING);
+}
+
 void test_cq(struct rpma_peer *peer)
 {
 	static const struct {
@@ -32,6 +45,8 @@ void test_cq(struct rpma_peer *peer)
 		    .imm_data = 0x04030201 }, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM,
 		  "receive of a write" },
 		{ { .op = RPMA_OP_ATOMIC_WRITE }, IBV_WC_RDMA_WRITE, 0, "atomic write" },
+		{ { .op = RPMA_OP_ATOMIC_WRITE, .method = RPMA_FLUSH_METHOD_NATIVE }, 9, 0,
+		  "native atomic write" },
 		{ { .op = RPMA_OP_WRITE, .status = RPMA_STATUS_ABORTED, .vendor_err = 9 },
 		  IBV_WC_RDMA_WRITE, 0, "aborted write" },
 	};
@@ -76,11 +91,21 @@ void test_cq(struct rpma_peer *peer)
 	fake_complete(&c);
 	ok(!rpma_cq_get_wc(cq, 1, wc, NULL) && wc[0].status == IBV_WC_REM_ACCESS_ERR && !logged[0],
 	   "cq: a refused write is the program's to explain");
-	c.op = RPMA_OP_FLUSH;
-	fake_complete(&c);
-	ok(!rpma_cq_get_wc(cq, 1, wc, NULL) && wc[0].status == IBV_WC_REM_ACCESS_ERR &&
-	   strstr(logged, "RPMA_MR_USAGE_READ_SRC") && logged_level == RPMA_LOG_LEVEL_WARNING,
-	   "cq: a refused flush, and what to do");
+	ok(refusal_says(cq, RPMA_OP_FLUSH, RPMA_FLUSH_METHOD_READ, RPMA_STATUS_REM_ACCESS_ERR,
+			"RPMA_MR_USAGE_READ_SRC"), "cq: a refused flush by READ, and what to do");
+	ok(refusal_says(cq, RPMA_OP_FLUSH, RPMA_FLUSH_METHOD_NATIVE, RPMA_STATUS_REM_ACCESS_ERR,
+			"a FLUSH was refused") && strstr(logged, "RPMA_FLUSH_METHOD=read") &&
+	   refusal_says(cq, RPMA_OP_FLUSH, RPMA_FLUSH_METHOD_NATIVE, RPMA_STATUS_REM_INV_REQ_ERR,
+			"RPMA_FLUSH_METHOD=read"), "cq: a refused FLUSH, and what to do");
+	ok(refusal_says(cq, RPMA_OP_ATOMIC_WRITE, RPMA_FLUSH_METHOD_NATIVE,
+			RPMA_STATUS_REM_INV_REQ_ERR, "RPMA_FLUSH_METHOD=read"),
+	   "cq: a refused ATOMIC WRITE, and what to do");
+	ok(refusal_says(cq, RPMA_OP_ATOMIC_WRITE, RPMA_FLUSH_METHOD_NATIVE,
+			RPMA_STATUS_REM_ACCESS_ERR, "") && !logged[0] &&
+	   refusal_says(cq, RPMA_OP_FLUSH, RPMA_FLUSH_METHOD_NATIVE, RPMA_STATUS_ABORTED, "") &&
+	   !logged[0] &&
+	   refusal_says(cq, RPMA_OP_SEND, RPMA_FLUSH_METHOD_NONE, RPMA_STATUS_REM_INV_REQ_ERR, "") &&
+	   !logged[0], "cq: what no other method would change is the program's to explain");
 	c = (struct rpma_completion){ .op = RPMA_OP_WRITE };
 
 	/* counts go past 2^32, entries past the end of the ring */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Flush. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,12 @@ void test_flush(struct rpma_peer *peer)
 	   errno == EOPNOTSUPP && strstr(logged, "RPMA_MR_USAGE_READ_SRC") &&
 	   strstr(logged, "RPMA_FLUSH_METHOD=read"),
 	   "flush: may not be readable over there, and both ways out");
+	fake.read_depth = 0;
+	logged[0] = '\0';
+	ok(rpma_flush(c, v, 0, 8, visible, always, NULL) == RPMA_E_NOSUPP &&
+	   errno == EOPNOTSUPP && strstr(logged, "agreed to no reads") &&
+	   !strstr(logged, "READ_SRC"), "flush: the other side agreed to no reads, in words");
+	fake.read_depth = 16;
 	fake.post_ret = 0;
 
 	rpma_peer_cfg_delete(&cfg);
@@ -117,7 +124,8 @@ static void flush_method_native(void)
 	fake.flush_method_ret = -EOPNOTSUPP;
 	ok(rpma_conn_req_new(peer, "127.0.0.1", "1", NULL, &req) == RPMA_E_NOSUPP &&
 	   errno == EOPNOTSUPP && fake.flush_method == RPMA_FLUSH_METHOD_NATIVE && !req &&
-	   strstr(logged, "RPMA_FLUSH_METHOD=native"), "flush method: native cannot be, connecting");
+	   strstr(logged, "RPMA_FLUSH_METHOD=native") && strstr(logged, "set auto"),
+	   "flush method: native cannot be, connecting, and what to do");
 	fake.flush_method = NOT_ASKED;
 	logged[0] = '\0';
 	ok(rpma_ep_next_conn_req(ep, NULL, &req) == RPMA_E_NOSUPP && errno == EOPNOTSUPP &&
@@ -143,8 +151,77 @@ static void flush_method_auto(const char *word)
 	rpma_peer_delete(&peer);
 }
 
+/* ---- what a connection says of its method ---------------------------------- */
+
+static char method_logged[LOGGED_SIZE];
+static enum rpma_log_level method_level;
+static int method_lines;
+
+static void keep_method(enum rpma_log_level level, const char *file_name, const int line_no,
+			const char *function_name, const char *message_format, ...)
+{
+	char message[LOGGED_SIZE];
+	va_list args;
+
+	(void)file_name;
+	(void)line_no;
+	(void)function_name;
+	va_start(args, message_format);
+	vsnprintf(message, sizeof(message), message_format, args);
+	va_end(args);
+	if (!strstr(message, "flushes of this connection"))
+		return;
+	strcpy(method_logged, message);
+	method_level = level;
+	method_lines++;
+}
+
+static bool says(const char *word, enum rpma_flush_method method, uint32_t peer_flags,
+		 const char *how, const char *why)
+{
+	struct rpma_peer *peer = make_peer_with(word);
+	enum rpma_conn_event event;
+	struct rpma_conn *conn;
+	bool good;
+
+	method_lines = 0;
+	rpma_log_set_function(keep_method);
+	fake.conn_method = method;
+	fake.peer_flags = peer_flags;
+	conn = make_conn(peer, NULL);
+	good = !method_lines;
+	fake.state = RPMA_CONN_STATE_ESTABLISHED;
+	fake.event.type = RPMA_EVENT_ESTABLISHED;
+	good = good && !rpma_conn_next_event(conn, &event) && method_lines == 1 &&
+	       method_level == RPMA_LOG_LEVEL_NOTICE && strstr(method_logged, how) &&
+	       strstr(method_logged, why);
+	fake.state = RPMA_CONN_STATE_NEW;
+	rpma_log_set_function(keep_log);
+	rpma_conn_delete(&conn);
+	rpma_peer_delete(&peer);
+	return good;
+}
+
+static void flush_method_in_the_log(void)
+{
+	const enum rpma_flush_method native = RPMA_FLUSH_METHOD_NATIVE, by = RPMA_FLUSH_METHOD_READ;
+	const uint32_t readable = RPMA_CONN_PEER_F_READABLE;
+
+	ok(says("auto", native, readable, "as FLUSH, ", "driver carries"),
+	   "flush method: native, and why");
+	ok(says("auto", by, readable, "as READ after WRITE, ", "carries no FLUSH") &&
+	   !strstr(method_logged, "does not run rpma"), "flush method: READ, and why");
+	ok(says("auto", by, 0, "as READ after WRITE, ", "does not run rpma"),
+	   "flush method: READ, of one that may refuse it");
+	ok(says("read", by, readable, "as READ after WRITE, ", "RPMA_FLUSH_METHOD"),
+	   "flush method: READ, by the environment");
+	ok(says("native", native, 0, "as FLUSH, ", "RPMA_FLUSH_METHOD"),
+	   "flush method: native, by the environment");
+}
+
 void test_flush_method(void)
 {
+	flush_method_in_the_log();
 	flush_method_read();
 	flush_method_native();
 	flush_method_auto("auto");

@@ -132,6 +132,7 @@ void test_nomem(struct rpma_peer *peer)
 {
 	struct ibv_context *new_ctx = NULL;
 	struct rpma_conn *conn = make_conn(peer, NULL);
+	struct rpma_mr_remote *remote = make_remote(0xff);
 	struct rpma_cq *cq;
 	struct ibv_wc wc;
 	size_t i;
@@ -154,5 +155,16 @@ void test_nomem(struct rpma_peer *peer)
 	countdown = 0;
 	ok(rpma_cq_get_wc(cq, 1, &wc, NULL) == RPMA_E_NO_COMPLETION,
 	   "nomem: and the next");
+	fake.flush_max = 1ULL << 31;
+	countdown = 1;
+	ok(rpma_flush(conn, remote, 0, 1ULL << 32, RPMA_FLUSH_TYPE_VISIBILITY,
+		      RPMA_F_COMPLETION_ALWAYS, NULL) == RPMA_E_NOMEM && !fake.nr_pieces,
+	   "nomem: rpma_flush in pieces, the first time");
+	countdown = 0;
+	ok(!rpma_flush(conn, remote, 0, 1ULL << 32, RPMA_FLUSH_TYPE_VISIBILITY,
+		       RPMA_F_COMPLETION_ALWAYS, NULL) && fake.nr_pieces == 3,
+	   "nomem: and the next");
+	fake.flush_max = 0;
+	rpma_mr_remote_delete(&remote);
 	rpma_conn_delete(&conn);
 }

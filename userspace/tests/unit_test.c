@@ -100,6 +100,8 @@ int main(void)
 	fake_reset();
 	test_flush_method();
 	fake_reset();
+	test_split(peer);
+	fake_reset();
 	test_srq(peer);
 	fake_reset();
 	test_cq(peer);

@@ -49,6 +49,7 @@ void test_requests(struct rpma_peer *peer);
 void test_foreign_region(struct rpma_peer *peer);
 void test_flush(struct rpma_peer *peer);
 void test_flush_method(void);
+void test_split(struct rpma_peer *peer);
 void test_srq(struct rpma_peer *peer);
 void test_cq(struct rpma_peer *peer);
 void test_channel(struct rpma_peer *peer);
