@@ -29,6 +29,7 @@ help:
 	@echo '  make check-static         what needs no machine: compilers, checkers, layers, ABI'
 	@echo '  make check-harness        the harness fails a run when it should'
 	@echo '  make check-mutants        the tests fail when they should'
+	@echo '  make check-patches        the tests fail without the patch of rxe that they are for'
 	@echo '  make check-demo           the demo fails when it should'
 	@echo '  make check-long           what does not fit in make check'
 	@echo '  make run SCRIPT=path      a guest script of yours in one machine (KERNEL=)'
@@ -74,7 +75,7 @@ TESTS ?=
 FILE ?=
 export TESTS V KEEP
 
-.PHONY: check check-quick check-debug check-static check-harness check-mutants check-demo check-long run demo
+.PHONY: check check-quick check-debug check-static check-harness check-mutants check-patches check-demo check-long run demo
 check:
 	@$(vm)/check.sh
 
@@ -93,12 +94,15 @@ check-harness:
 check-mutants:
 	@KERNELS=6.12 $(vm)/check.sh mutants
 
+check-patches:
+	@KERNELS=6.12+flush $(vm)/check.sh patches
+
 check-demo:
 	@$(vm)/demo-test.sh
 
 # The longer suites come here, each a script of its own.
 check-long: export LONG = 1
-check-long: check check-demo
+check-long: check check-demo check-patches
 
 run:
 	@$(vm)/prepare.sh $(KERNEL)

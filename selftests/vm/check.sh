@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# usage: check.sh [static] [suites] [pairs] [harness] [mutants]
-# Prepares, builds and runs these parts on every kernel of KERNELS (default:
-# all parts on 6.12, 7.3 and the debug kernel, each with the stock provider and
-# with the patched one). A few jobs at a time, since many wait more than they
-# work; the debug kernel is built beside the first ones. TESTS= narrows the
-# suites. LONG=1 runs what takes long on the debug kernel.
+# usage: check.sh [static] [suites] [pairs] [harness] [mutants] [patches]
+# Prepares, builds and runs these parts on every kernel of KERNELS (default: all
+# parts but patches, on 6.12, 7.3 and the debug kernel, each with the stock
+# provider and with the patched one). A few jobs at a time, since many wait more
+# than they work; the debug kernel is built beside the first ones. TESTS= narrows
+# the suites. LONG=1 runs what takes long on the debug kernel.
 # The last line is the sum: "N passed, N failed, N skipped".
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -104,6 +104,7 @@ jobs_for() { # KERNEL
 if wants static; then job static "$VM/static.sh"; fi
 for kernel in "${stock[@]}"; do jobs_for "$kernel"; done
 if wants mutants; then job mutants "$VM/mutants.sh"; fi
+if wants patches; then job patches "$VM/patches.sh"; fi
 if [ ${#debug[@]} -gt 0 ]; then
 	# What depends on the debug kernel waits for it; the others go on.
 	while kill -0 "$debug_kernel" 2>/dev/null; do wait -n || true; done
