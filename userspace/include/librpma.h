@@ -575,7 +575,8 @@ int rpma_write_with_imm(struct rpma_conn *conn, struct rpma_mr_remote *dst, size
 
 /*
  * Writes 8 bytes that no reader sees in part, after all flushes posted
- * before. INVAL also: @dst_offset is not a multiple of 8.
+ * before: as ATOMIC WRITE where flushes travel natively, else as a write.
+ * INVAL also: @dst_offset is not a multiple of 8.
  */
 int rpma_atomic_write(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset,
 		      const char src[8], int flags, const void *op_context);
@@ -593,7 +594,9 @@ enum rpma_flush_type {
  * declare direct write (rpma_conn_apply_remote_peer_cfg()); or the region was
  * not registered for this type; or, with errno EOPNOTSUPP, the flush would
  * travel as a READ that the other side may refuse, which would end the
- * connection: see rpma_flush(3). Then as all requests.
+ * connection, or the other side agreed to no reads: see rpma_flush(3). Then as
+ * all requests. NOMEM: only of more than 2^31 bytes. PROVIDER also: EMSGSIZE, a
+ * range that travels as more requests than the send queue has room for.
  */
 int rpma_flush(struct rpma_conn *conn, struct rpma_mr_remote *dst, size_t dst_offset, size_t len,
 	       enum rpma_flush_type type, int flags, const void *op_context);
