@@ -10,7 +10,7 @@ kernel=$1
 disk_modules=(virtio_pci virtio_blk ext4 crc32c crc32c_generic)
 test_modules=(
 	9p 9pnet_virtio crc32_generic dax_pmem device_dax dummy ib_core ib_uverbs
-	nd_pmem nfit rdma_cm rdma_rxe rdma_ucm siw veth virtio_net virtio_rng
+	nd_pmem nfit rdma_cm rdma_rxe rdma_ucm sch_netem siw veth virtio_net virtio_rng
 )
 
 case $kernel in
