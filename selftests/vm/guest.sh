@@ -128,7 +128,8 @@ setup_all() {
 as_tester() {
 	prlimit --memlock="${MEMLOCK:-8388608}" setpriv --reuid tester --regid tester --init-groups --reset-env \
 		env PATH="$PATH" LD_LIBRARY_PATH="$LD_LIBRARY_PATH" \
-		RPMA_TEST_ADDR4="$RPMA_TEST_ADDR4" RPMA_TEST_ADDR6="$RPMA_TEST_ADDR6" "$@"
+		RPMA_TEST_ADDR4="$RPMA_TEST_ADDR4" RPMA_TEST_ADDR6="$RPMA_TEST_ADDR6" \
+		KERNEL="${KERNEL-}" "$@"
 }
 
 # test_case NAME COMMAND...: one result of a guest script that tests by itself.
