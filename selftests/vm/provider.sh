@@ -16,7 +16,7 @@ esac
 mkdir -p "$out"
 exec 9>"$out/$kernel.lock"
 flock 9
-mapfile -t patches < <(find "$TOP/kmod/patches" -type f | sort)
+mapfile -t patches < <(find "$TOP/kmod/patches" -type f ! -name README.md | sort)
 recipe=$(recipe_hash "${BASH_SOURCE[0]}" "$base" "${patches[@]}")
 if [ -e "$out/$kernel.ko" ] && is_fresh "$out/$kernel.stamp" "$recipe"; then exit 0; fi
 
