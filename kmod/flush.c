@@ -31,10 +31,15 @@
  * native. The FLUSH operation of IBA annex A19 says itself which range is to
  * reach which placement, and the responder answers when it has: PERSISTENT
  * needs no promise about the platform, only a region whose memory the device
- * took for persistent. It covers the WRITEs before it on its queue pair. What
- * comes behind it is not held back by it: IBA lets a later WRITE be executed
- * before the flush is, so a word that tells others that the data are safe is
- * written with ATOMIC WRITE behind a fence, or after the completion.
+ * took for persistent. It covers the WRITEs before it on its queue pair, as far
+ * as they went into its range and no further. (A READ drags along all of them.)
+ * The range is always said: the other way of IBA, the whole region, is longer
+ * than asked for, and rxe without our patches cuts its length to 32 bits. What
+ * comes behind a FLUSH is not held back by it: IBA lets a later WRITE be
+ * executed before the flush is, so a word that tells others that the data are
+ * safe is written with ATOMIC WRITE behind a fence, or after the completion.
+ * The fence holds because a provider that carries FLUSH counts it among the
+ * requests that a fence waits for; so do our patches to rxe.
  *
  * Upstream has no way for a kernel consumer to hand the operands to a
  * provider: a posted IB_WR_FLUSH goes out with undefined ones although the
@@ -42,9 +47,12 @@
  * kernel capability bit by which a provider says that it has it. That bit
  * decides, never what the device claims to user space.
  *
- * What remains: a peer whose adapter knows no FLUSH cannot be told from one
- * that does. It answers a FLUSH with an error that ends the connection; for
- * such a peer the user chooses read_after_write.
+ * What remains, and ends the connection: a peer whose adapter knows no FLUSH,
+ * or that registered the region for READs only (librpma before 1.3, or ours
+ * with RPMA_MR_REG_F_PERSISTENT_BY_READ), cannot be told from one that will
+ * serve it. It answers with an error, or never. For such a peer the user
+ * chooses read_after_write. rxe without our patches serves a FLUSH, but answers
+ * it once only: if that answer is lost, the connection is.
  */
 
 #include "flush.h"

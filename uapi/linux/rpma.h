@@ -510,13 +510,14 @@ struct rpma_ioc_cq_create {
  * @RPMA_OP_WRITE: local region to remote region
  * @RPMA_OP_WRITE_WITH_IMM: the same, and consume a RECV there with @imm_data
  * @RPMA_OP_READ: remote region to local region
- * @RPMA_OP_FLUSH: make earlier WRITEs of this connection visible or durable
+ * @RPMA_OP_FLUSH: make earlier WRITEs of this connection into a range visible
+ *	or durable
  * @RPMA_OP_SEND: a message from a local region to a RECV of the other side
  * @RPMA_OP_SEND_WITH_IMM: the same with @imm_data
  * @RPMA_OP_RECV: take one message into a local region
- * @RPMA_OP_ATOMIC_WRITE: write 8 bytes at once, 8-byte aligned. Sent as a
- *	fenced 8-byte WRITE: it stays behind every READ and read_after_write
- *	flush posted before it.
+ * @RPMA_OP_ATOMIC_WRITE: write 8 bytes at once, 8-byte aligned. Fenced: it stays
+ *	behind every READ and FLUSH posted before it. Where flushes are NATIVE
+ *	it is the ATOMIC WRITE of IBA annex A19, else an 8-byte WRITE.
  */
 enum rpma_op {
 	RPMA_OP_WRITE = 1,
