@@ -135,7 +135,8 @@ apply_series() {
 	done
 }
 
-# Where later patches stand on it, it cannot be left out but may be taken back.
+# Where later patches stand on it, it cannot be left out but may be taken back;
+# where they stand beside it, those of its hunks that can.
 apply_without() {
 	case " ${series[*]} " in
 	*" $without "*) ;;
@@ -144,8 +145,13 @@ apply_without() {
 	apply_series
 	if apply "$without" --reverse --dry-run; then
 		apply "$without" --reverse
+	elif (apply_series "$without") 2>/dev/null; then
+		:
 	else
-		apply_series "$without"
+		apply_series
+		apply "$without" --reverse || true
+		grep -q 'hunks\? FAILED' "$scratch/patch.log"
+		echo "only in part without $without: later patches need the rest" >&2
 	fi
 }
 
