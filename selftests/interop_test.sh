@@ -9,33 +9,38 @@
 # usage: interop_test.sh			both ends here
 #        interop_test.sh serve ADDRESS		the servers only, until killed
 #        interop_test.sh use ADDRESS [SCENARIO...]	the clients only
+#        interop_test.sh methods ADDRESS HERE,THERE KIND...	how flushes travel, by
+#				the rxe of the two machines and the kind of server
 set -u
 
 interop=$(dirname "$0")/interop
-port_ours=8100 port_real=8300
+declare -A port=([ours]=8100 [real]=8300 [by_read]=8500 [no_flush]=8700)
 addr=${RPMA_TEST_ADDR4:-10.7.7.1}
 dead=${RPMA_TEST_DEAD4:-10.7.7.222}
 
-# with ours|real COMMAND...: becomes it, on that library. The machines of the
-# tests have ours on LD_LIBRARY_PATH and Debian's where the linker looks anyway.
+# with KIND COMMAND...: becomes it, on the library of that kind. The machines of
+# the tests have ours on LD_LIBRARY_PATH and Debian's where the linker looks anyway.
 with() {
-	if [ "$1" = real ]; then unset LD_LIBRARY_PATH; fi
+	case $1 in
+	real | no_flush) unset LD_LIBRARY_PATH ;;
+	esac
 	shift
 	exec "$@"
 }
 
-serve() { # ADDRESS
-	with ours "$interop" server "$1" $port_ours ours &
-	servers=$!
-	with real "$interop" server "$1" $port_real real &
-	servers+=" $!"
+serve() { # ADDRESS KIND...
+	local kind
+	for kind in "${@:2}"; do
+		with "$kind" "$interop" server "$1" "${port[$kind]}" "$kind" &
+		servers+=" $!"
+	done
 }
 
 # client FROM TO [ARG...]: in the background.
 client() {
-	local from=$1 to=$2 port=port_$2
+	local from=$1 to=$2
 	shift 2
-	with "$from" "$interop" client "$addr" "${!port}" "$from" "$to" "$@" 2>&1 </dev/null &
+	with "$from" "$interop" client "$addr" "${port[$to]}" "$from" "$to" "$@" 2>&1 </dev/null &
 	clients+=" $!"
 }
 
@@ -61,6 +66,26 @@ talk() { # [SCENARIO...]
 	return $status
 }
 
+# Every way to flush. The rxe here is nothing to a real client: on one of each is
+# enough. What is refused before there is a connection is asked for once.
+methods() { # HERE,THERE KIND...
+	local rxe=$1 kind method pid cells offset=0 status=0
+	for kind in "${@:2}"; do
+		if [ "${rxe%,*}" = "${rxe#*,}" ]; then
+			client real "$kind" -d $((offset++ << 21)) -r "$rxe"
+		fi
+		for method in auto native read; do
+			cells=''
+			if [ "$method,${rxe%,*}" = native,stock ]; then cells=visible_dram; fi
+			# shellcheck disable=SC2086	# none, or one
+			RPMA_FLUSH_METHOD=$method \
+				client ours "$kind" -d $((offset++ << 21)) -r "$rxe" $cells
+		done
+	done
+	for pid in $clients; do wait "$pid" || status=1; done
+	return $status
+}
+
 there() { # SCENARIO...
 	client ours ours -u "$dead" host_is_off
 	client real real -u "$dead" host_is_off
@@ -80,8 +105,12 @@ trap 'kill $servers 2>/dev/null' EXIT
 
 case ${1-} in
 serve)
-	serve "$2"
+	serve "$2" ours real by_read no_flush
 	wait ;;
+methods)
+	addr=$2
+	methods "${@:3}" | merge
+	exit "${PIPESTATUS[0]}" ;;
 use)
 	addr=$2
 	there "${@:3}" | merge
@@ -89,7 +118,7 @@ use)
 *)
 	# Without an NVDIMM its scenarios are skipped, and say so.
 	if declare -F setup_dax >/dev/null; then (setup_dax) >/dev/null 2>&1; fi
-	serve "$addr"
+	serve "$addr" ours real
 	here | merge
 	exit "${PIPESTATUS[0]}" ;;
 esac

@@ -19,7 +19,7 @@ enum frame {
 };
 
 struct hello {
-	int32_t ours;
+	int32_t kind;
 	int32_t port;
 	int64_t dax_offset;
 };

@@ -35,7 +35,7 @@ struct flush {
 	struct rpma_mr_remote *writable;
 };
 
-static struct memory dax_new(struct side *s, int usage)
+struct memory dax_new(struct side *s, size_t used)
 {
 	struct memory m = { .size = DAX_SIZE };
 	int fd = open("/dev/dax0.0", O_RDWR | O_CLOEXEC);
@@ -44,8 +44,18 @@ static struct memory dax_new(struct side *s, int usage)
 	m.ptr = mmap(NULL, DAX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, s->dax_offset);
 	TRUE(m.ptr != MAP_FAILED);
 	close(fd);
-	memset(m.ptr, 0, SIZE);
-	OK(rpma_mr_reg(s->peer, m.ptr, DAX_SIZE, usage, &m.mr));
+	memset(m.ptr, 0, used);
+	return m;
+}
+
+static struct memory target_new(struct side *s, int usage, bool dax)
+{
+	struct memory m;
+
+	if (!dax)
+		return memory_new(s->peer, SIZE, usage);
+	m = dax_new(s, SIZE);
+	OK(rpma_mr_reg(s->peer, m.ptr, m.size, usage, &m.mr));
 	return m;
 }
 
@@ -59,7 +69,7 @@ static void flush_open(struct side *s, struct flush *f, int usage, bool dax)
 	connect_line(s, cfg, &f->l);
 	OK(rpma_conn_cfg_delete(&cfg));
 	if (s->server) {
-		f->m = dax ? dax_new(s, usage) : memory_new(s->peer, SIZE, usage);
+		f->m = target_new(s, usage, dax);
 		f->plain = memory_new(s->peer, 64, RPMA_MR_USAGE_WRITE_DST | READABLE);
 		offer(&f->m);
 		offer(&f->plain);
@@ -206,8 +216,7 @@ static void insisting_on_read(struct side *s)
 
 /* ---- persistent ---- */
 
-/* The server's word that its adapter writes past the caches, or that it does not. */
-static void exchange_peer_cfg(struct side *s, struct rpma_conn *conn, bool direct)
+void exchange_peer_cfg(struct side *s, struct rpma_conn *conn, bool direct)
 {
 	struct rpma_peer_cfg *pcfg = NULL;
 	bool there = !direct;

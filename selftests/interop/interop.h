@@ -44,10 +44,24 @@ struct line {
 	uint32_t qp_num;
 };
 
+enum kind {
+	OURS,
+	REAL,
+	BY_READ,	/* ours, vouching for memory that its device does not take for persistent */
+	NO_FLUSH,	/* real, registering as for an adapter without FLUSH */
+	NR_KINDS,
+};
+
 struct side {
 	bool server;
 	bool ours;
 	bool peer_ours;
+	enum kind kind;
+	enum kind peer_kind;
+	const char *rxe;	/* "stock" or "patched": what each machine has, */
+	const char *peer_rxe;	/* if the scenarios are those of methods.c */
+	const struct scenario *scenario;	/* that runs */
+	const char *why;	/* it is to end so, if it says */
 	bool doomed;		/* a client that will be killed, not the one that reports */
 	volatile bool killed;	/* the other side is expected to vanish */
 	const char *addr;
@@ -67,9 +81,10 @@ struct scenario {
 
 #define NEEDS_DAX 1	/* on the server's machine */
 #define DEAD_ADDR 2	/* with -u, and only when asked for by name */
+#define METHODS 4	/* with -r, all of them, and none without */
 
 extern const struct scenario msg_scenarios[], data_scenarios[], flush_scenarios[],
-	life_scenarios[];
+	life_scenarios[], methods_scenarios[];
 
 /* life.c: the whole life of a process that client_killed starts. */
 __attribute__((noreturn)) void be_doomed(struct side *s);
@@ -85,7 +100,7 @@ void get(void *data, size_t size);
 void sync_here(void);
 #define SYNC() do { progress = __LINE__; sync_here(); } while (0)
 
-/* What the library last said of an error, since this was last asked; else "". */
+/* The library's last error or warning, since this was last asked; else "". */
 const char *last_error(void);
 
 /* Where the scenario is, for when it hangs. */
@@ -119,6 +134,19 @@ extern int progress;
 #define SAME(want, got, size) same_bytes(__FILE__, __LINE__, #got, want, got, size)
 void same_bytes(const char *file, int line, const char *what, const void *want,
 		const void *got, size_t size);
+
+/* ---- flush.c ---- */
+
+/* Persistent memory of the server, zeroed as far as @used. */
+struct memory dax_new(struct side *s, size_t used);
+
+/* The server's word that its adapter writes past the caches, or that it does not. */
+void exchange_peer_cfg(struct side *s, struct rpma_conn *conn, bool direct);
+
+/* ---- verbs.c ---- */
+
+/* From now on the library registers regions as on an adapter without FLUSH. */
+void hide_flush(void);
 
 /* ---- side.c: memory, connections, completions ---- */
 

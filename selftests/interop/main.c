@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: interop server ADDRESS PORT ours|real
- *        interop client ADDRESS PORT ours|real ours|real [-d OFFSET] [-u ADDRESS] [SCENARIO...]
+ * usage: interop server ADDRESS PORT KIND
+ *        interop client ADDRESS PORT KIND KIND [OPTION...] [SCENARIO...]
  *
+ * A kind is "ours" or "real"; of a server also "by_read", ours with
+ * RPMA_PERSISTENT_BY_READ=1 in its environment, and "no_flush", real, which
+ * takes its adapter for one without FLUSH.
  * The last word but one of the client says which library it expects the server
  * to have, the one before what itself runs on. The server takes any number of
  * clients. The client prints KTAP, with the complaints of both sides.
  *   -d OFFSET   of /dev/dax0.0 on the server's machine: 4 MiB for this client
  *   -u ADDRESS  where nobody answers
+ *   -r HERE,THERE  "patched" or "stock", the rxe of the client and of the server:
+ *               the scenarios of methods.c and no other; RPMA_FLUSH_METHOD counts
  * A process lives as long as its scenarios pass; behind a failure another one
  * goes on with the next scenario.
  */
@@ -50,7 +55,7 @@ static void on_log(enum rpma_log_level level, const char *file, const int line,
 {
 	va_list args;
 
-	if (level > RPMA_LOG_LEVEL_ERROR)
+	if (level > RPMA_LOG_LEVEL_WARNING)
 		return;
 	va_start(args, format);
 	vsnprintf(logged, sizeof(logged), format, args);
@@ -69,9 +74,28 @@ const char *last_error(void)
 
 /* ---- verdicts ---- */
 
-static const char *library(bool ours)
+static const char *const kinds[NR_KINDS] = {
+	[OURS] = "ours", [REAL] = "real", [BY_READ] = "by_read", [NO_FLUSH] = "no_flush",
+};
+
+static bool is_ours(enum kind kind)
 {
-	return ours ? "ours" : "real";
+	return kind == OURS || kind == BY_READ;
+}
+
+/* Who talks to whom: "ours->real", or "ours@patched,native->real@stock". */
+static const char *pair(void)
+{
+	const char *method = getenv("RPMA_FLUSH_METHOD");
+	static char text[100];
+
+	if (!side.rxe)
+		snprintf(text, sizeof(text), "%s->%s", kinds[side.kind], kinds[side.peer_kind]);
+	else
+		snprintf(text, sizeof(text), "%s@%s%s%s->%s@%s", kinds[side.kind], side.rxe,
+			 method ? "," : "", method ? method : "", kinds[side.peer_kind],
+			 side.peer_rxe);
+	return text;
 }
 
 static const char *name_of(int nr)
@@ -81,18 +105,17 @@ static const char *name_of(int nr)
 
 static void result(const char *verdict, const char *why)
 {
-	printf("%s %d %s->%s.%s%s\n", verdict, report->next + 1, library(side.ours),
-	       library(side.peer_ours), name_of(report->next), why);
+	printf("%s %d %s.%s%s%s%s\n", verdict, report->next + 1, pair(), name_of(report->next),
+	       side.why ? ", " : "", side.why ? side.why : "", why);
 	report->next++;
 	report->failures += verdict[0] == 'n';
 }
 
 static void complain(bool server, const char *text)
 {
-	bool ours = server ? side.peer_ours : side.ours;
-
-	printf("# %s->%s.%s, %s (%s): %s\n", library(side.ours), library(side.peer_ours),
-	       name_of(report->next), server ? "server" : "client", library(ours), text);
+	printf("# %s.%s, %s (%s): %s\n", pair(), name_of(report->next),
+	       server ? "server" : "client",
+	       kinds[server ? side.peer_kind : side.kind], text);
 }
 
 /* A server tells the client, who tells the world. */
@@ -168,7 +191,9 @@ static void run(int nr)
 {
 	ctl_alive();
 	last_error();
-	scenarios[nr]->run(&side);
+	side.scenario = scenarios[nr];
+	side.why = NULL;
+	side.scenario->run(&side);
 }
 
 /* ---- the server ---- */
@@ -190,12 +215,13 @@ static void serve(int fd, int port)
 
 	ctl_begin(&side, fd, PATIENCE);
 	ctl_expect(FRAME_HELLO, &hello, sizeof(hello));
-	side.peer_ours = hello.ours;
+	side.peer_kind = hello.kind;
+	side.peer_ours = is_ours(hello.kind);
 	side.dax_offset = hello.dax_offset;
 	set_ports(port);
 	side.peer = new_peer(&side);
 	OK(rpma_ep_listen(side.peer, side.addr, side.port, &side.ep));
-	hello = (struct hello) { .ours = side.ours, .port = port };
+	hello = (struct hello) { .kind = side.kind, .port = port };
 	ctl_send(FRAME_HELLO, &hello, sizeof(hello));
 	while (size = sizeof(nr), (type = ctl_next(&nr, &size)) == FRAME_SCENARIO) {
 		why = cannot(scenarios[nr]);
@@ -258,9 +284,9 @@ static void one_scenario(int nr)
 	result("ok", "");
 }
 
-static void work(const char *addr, const char *port, bool theirs)
+static void work(const char *addr, const char *port)
 {
-	struct hello hello = { .ours = side.ours, .dax_offset = side.dax_offset };
+	struct hello hello = { .kind = side.kind, .dax_offset = side.dax_offset };
 	int fd;
 
 	/* The server may be slow to start. */
@@ -272,12 +298,14 @@ static void work(const char *addr, const char *port, bool theirs)
 	ctl_begin(&side, fd, PATIENCE);
 	ctl_send(FRAME_HELLO, &hello, sizeof(hello));
 	ctl_expect(FRAME_HELLO, &hello, sizeof(hello));
-	IS(theirs, hello.ours);
+	IS(side.peer_kind, hello.kind);
 	set_ports(hello.port);
 	side.peer = new_peer(&side);
 	while (report->next < nr_chosen && !side.killed)
 		one_scenario(chosen[report->next]);
 	if (!side.killed) {
+		side.why = NULL;
+		side.killed = true;
 		ctl_send(FRAME_END, NULL, 0);
 		ctl_expect(FRAME_PASSED, NULL, 0);
 		OK(rpma_peer_delete(&side.peer));
@@ -289,7 +317,8 @@ static void work(const char *addr, const char *port, bool theirs)
 static int choose(char *names[])
 {
 	for (int i = 0; i < nr_scenarios; i++) {
-		bool wanted = !*names && !(scenarios[i]->flags & DEAD_ADDR);
+		bool wanted = !*names && !(scenarios[i]->flags & DEAD_ADDR) &&
+			      !(scenarios[i]->flags & METHODS) == !side.rxe;
 
 		for (char **name = names; *name; name++)
 			wanted |= !strcmp(*name, scenarios[i]->name);
@@ -299,21 +328,20 @@ static int choose(char *names[])
 	return nr_chosen;
 }
 
-static int client(const char *addr, const char *port, bool theirs)
+static int client(const char *addr, const char *port)
 {
 	int status;
 	pid_t pid;
 
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
-	side.peer_ours = theirs;
 	printf("TAP version 13\n1..%d\n", nr_chosen + 1);
 	while (report->next <= nr_chosen) {
 		int before = report->next;
 
 		pid = fork();
 		if (!pid)
-			work(addr, port, theirs);
+			work(addr, port);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			return 1;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SERVER) {
@@ -329,13 +357,23 @@ static int client(const char *addr, const char *port, bool theirs)
 	return report->failures != 0;
 }
 
-static bool is_ours(const char *word)
+static enum kind kind_of(const char *word)
 {
-	if (strcmp(word, "ours") && strcmp(word, "real")) {
-		fprintf(stderr, "%s: \"ours\" or \"real\"\n", word);
+	for (int i = 0; i < NR_KINDS; i++)
+		if (!strcmp(word, kinds[i]))
+			return i;
+	fprintf(stderr, "%s is no kind of side\n", word);
+	exit(2);
+}
+
+/* "HERE,THERE" */
+static void set_rxe(char *words)
+{
+	side.rxe = words;
+	side.peer_rxe = strchr(words, ',');
+	if (!side.peer_rxe)
 		exit(2);
-	}
-	return !strcmp(word, "ours");
+	words[side.peer_rxe++ - words] = '\0';
 }
 
 int main(int argc, char *argv[])
@@ -347,10 +385,12 @@ int main(int argc, char *argv[])
 	gather(data_scenarios);
 	gather(flush_scenarios);
 	gather(life_scenarios);
+	gather(methods_scenarios);
 	if (argc < 5 || (!strcmp(argv[1], "client") && argc < 6))
 		return 2;
 	side.addr = argv[2];
-	side.ours = is_ours(argv[4]);
+	side.kind = kind_of(argv[4]);
+	side.ours = is_ours(side.kind);
 	if (side.ours != this_library_is_ours()) {
 		printf("Bail out! this process has the wrong library\n");
 		return 1;
@@ -364,21 +404,29 @@ int main(int argc, char *argv[])
 	}
 	if (!strcmp(argv[1], "server")) {
 		side.server = true;
+		if (side.kind == BY_READ)
+			setenv("RPMA_PERSISTENT_BY_READ", "1", 1);
+		if (side.kind == NO_FLUSH)
+			hide_flush();
 		return server(argv[2], argv[3]);
 	}
 	optind = 6;
-	while ((option = getopt(argc, argv, "+d:u:")) != -1) {
+	while ((option = getopt(argc, argv, "+d:u:r:")) != -1) {
 		if (option == 'd')
 			side.dax_offset = atol(optarg);
 		else if (option == 'u')
 			side.dead_addr = optarg;
+		else if (option == 'r')
+			set_rxe(optarg);
 		else
 			return 2;
 	}
+	side.peer_kind = kind_of(argv[5]);
+	side.peer_ours = is_ours(side.peer_kind);
 	if (!choose(argv + optind))
 		return 2;
 	for (int i = 0; i < nr_chosen; i++)
 		if ((scenarios[chosen[i]]->flags & DEAD_ADDR) && !side.dead_addr)
 			return 2;
-	return client(argv[2], argv[3], is_ours(argv[5]));
+	return client(argv[2], argv[3]);
 }

@@ -125,6 +125,18 @@ setup_all() {
 	load_rpma /rpma/rpma.ko
 }
 
+# take_away LINK: what setup_all made, so that it can be made on the other rxe.
+take_away() {
+	local path
+	unload_rpma
+	rdma link delete rxe0
+	rmmod rdma_rxe
+	path=$(modinfo -n rdma_rxe)
+	if mountpoint -q "$path"; then umount "$path"; fi
+	ip addr del "$ADDR4/24" dev "$1"
+	ip addr del "$ADDR6/64" dev "$1"
+}
+
 # as_tester COMMAND...: as an ordinary user of group rdma, who may lock MEMLOCK
 # bytes (default: what most systems allow).
 as_tester() {
