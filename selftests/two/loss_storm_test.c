@@ -23,19 +23,19 @@ FIXTURE_VARIANT(storm) {
 };
 
 FIXTURE_VARIANT_ADD(storm, native_one_by_one) {
-	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = 1, .flushes = 30,
+	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = 1, .flushes = 20,
 };
 
 FIXTURE_VARIANT_ADD(storm, native_many) {
-	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = DEEP, .flushes = 96,
+	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = DEEP, .flushes = 48,
 };
 
 FIXTURE_VARIANT_ADD(storm, read_one_by_one) {
-	.method = RPMA_FLUSH_METHOD_READ, .deep = 1, .flushes = 30,
+	.method = RPMA_FLUSH_METHOD_READ, .deep = 1, .flushes = 20,
 };
 
 FIXTURE_VARIANT_ADD(storm, read_many) {
-	.method = RPMA_FLUSH_METHOD_READ, .deep = DEEP, .flushes = 96,
+	.method = RPMA_FLUSH_METHOD_READ, .deep = DEEP, .flushes = 48,
 };
 
 FIXTURE_SETUP(storm)
