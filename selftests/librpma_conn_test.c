@@ -3,6 +3,7 @@
 #include "librpma_ends.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 
 FIXTURE(lib) {
 	struct ends e;
@@ -301,6 +302,66 @@ TEST_F_TIMEOUT(lib, environment_says_how_long_a_peer_may_be_silent, WAIT_SECONDS
 	EXPECT_EVENT(e.c.conn, RPMA_CONN_LOST);
 	EXPECT_GT(15000, now_ms() - begin);
 	ends_close(&e);
+}
+
+/* ---- the environment says how flushes travel ---- */
+
+static char log_text[4096];
+
+static void keep_log(enum rpma_log_level level, const char *file_name, const int line_no,
+		     const char *function_name, const char *message_format, ...)
+{
+	size_t len = strlen(log_text);
+	va_list args;
+
+	va_start(args, message_format);
+	vsnprintf(log_text + len, sizeof(log_text) - len, message_format, args);
+	va_end(args);
+}
+
+static void log_from_here(void)
+{
+	log_text[0] = '\0';
+	rpma_log_set_function(keep_log);
+	rpma_log_set_threshold(RPMA_LOG_THRESHOLD, RPMA_LOG_LEVEL_NOTICE);
+}
+
+TEST_F_TIMEOUT(lib, native_flush_that_cannot_be_is_nosupp, WAIT_SECONDS)
+{
+	struct rpma_conn_req *req = NULL;
+	struct rpma_peer *plain;
+
+	ends_close(&self->e);
+	ends_prepare_with(_metadata, &self->e, "native");
+	log_from_here();
+	if (test_is_native()) {
+		ends_connect(_metadata, &self->e, NULL);
+		EXPECT_NE(NULL, strstr(log_text, "travel as FLUSH, as RPMA_FLUSH_METHOD"));
+		return;
+	}
+	errno = 0;
+	EXPECT_EQ(RPMA_E_NOSUPP, rpma_conn_req_new(self->e.peer, test_addr4(), PORT, NULL, &req));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_EQ(NULL, req);
+	EXPECT_NE(NULL, strstr(log_text, "RPMA_FLUSH_METHOD=native"));
+	/* And who comes is turned away. */
+	plain = lib_peer(_metadata);
+	ASSERT_EQ(0, rpma_conn_req_new(plain, test_addr4(), PORT, NULL, &req));
+	ASSERT_EQ(0, rpma_conn_req_connect(&req, NULL, &self->e.c.conn));
+	EXPECT_EQ(RPMA_E_NOSUPP, rpma_ep_next_conn_req(self->e.ep, NULL, &req));
+	EXPECT_EVENT(self->e.c.conn, RPMA_CONN_REJECTED);
+	ASSERT_EQ(0, rpma_conn_delete(&self->e.c.conn));
+	ASSERT_EQ(0, rpma_peer_delete(&plain));
+}
+
+TEST_F_TIMEOUT(lib, log_says_how_flushes_of_a_connection_travel, WAIT_SECONDS)
+{
+	log_from_here();
+	ends_connect(_metadata, &self->e, NULL);
+	EXPECT_NE(NULL, strstr(log_text, test_is_native() ?
+			       "flushes of this connection travel as FLUSH, which the device" :
+			       "flushes of this connection travel as READ after WRITE, since"));
+	EXPECT_EQ(NULL, strstr(log_text, "does not run rpma"));
 }
 
 /* ---- threads ---- */

@@ -110,6 +110,15 @@ static inline void ends_connect(struct __test_metadata *_metadata, struct ends *
 	end_established(_metadata, &ends->s);
 }
 
+/* Where the peer's environment says how its flushes travel. */
+static inline void ends_prepare_with(struct __test_metadata *_metadata, struct ends *ends,
+				     const char *method)
+{
+	setenv("RPMA_FLUSH_METHOD", method, 1);
+	ends_prepare(_metadata, ends);
+	unsetenv("RPMA_FLUSH_METHOD");
+}
+
 static inline void end_close(struct end *e)
 {
 	rpma_conn_delete(&e->conn);

@@ -49,6 +49,7 @@ TEST_F_TIMEOUT(librpma, write_and_flush, WAIT_SECONDS)
 
 /* ---- flush: the arguments, in the order and cases of the manual ---- */
 
+#define GIB (1ULL << 30)
 #define VISIBILITY RPMA_FLUSH_TYPE_VISIBILITY
 #define PERSISTENT RPMA_FLUSH_TYPE_PERSISTENT
 
@@ -76,6 +77,10 @@ TEST_F_TIMEOUT(librpma, flush_type_gate, WAIT_SECONDS)
 			       RPMA_MR_USAGE_FLUSH_TYPE_VISIBILITY |
 			       RPMA_MR_USAGE_FLUSH_TYPE_PERSISTENT };
 
+	/* So that PERSISTENT on DRAM, which no FLUSH grants, tells what was let through. */
+	ends_close(&self->e);
+	ends_prepare_with(_metadata, &self->e, "read");
+	ends_connect(_metadata, &self->e, NULL);
 	for (int i = 0; i < 16; i++) {
 		bool persistent = i & 1, direct = i & 2;
 		int usage = usages[i / 4], ret;
@@ -119,7 +124,7 @@ TEST_F_TIMEOUT(librpma, flush_every_length_at_every_region_end, WAIT_SECONDS)
 						VISIBILITY, ALWAYS, CONTEXT(len)));
 			wc = expect_wc(self->c->cq, len, IBV_WC_SUCCESS);
 			ASSERT_EQ(len, wc.byte_len);
-			ASSERT_EQ(IBV_WC_RDMA_READ, wc.opcode);
+			ASSERT_EQ(test_is_native() ? IBV_WC_FLUSH : IBV_WC_RDMA_READ, wc.opcode);
 		}
 		EXPECT_EQ(RPMA_E_INVAL, rpma_flush(self->c->conn, dst, sizes[i], 1, VISIBILITY,
 						   ALWAYS, NULL));
@@ -131,6 +136,84 @@ TEST_F_TIMEOUT(librpma, flush_every_length_at_every_region_end, WAIT_SECONDS)
 		rpma_mr_dereg(&mr);
 	}
 	expect_works(_metadata, &self->e);
+}
+
+/* A description of the server's region that has room for more than it has. */
+static struct rpma_mr_remote *lib_remote_too_long(struct __test_metadata *_metadata,
+						  const struct rpma_mr_local *mr)
+{
+	const __u64 length = 64 * GIB;
+	struct rpma_mr_remote *remote = NULL;
+	__u8 desc[DESC_SIZE];
+
+	ASSERT_EQ(0, rpma_mr_get_descriptor(mr, desc));
+	memcpy(desc + 8, &length, sizeof(length));
+	ASSERT_EQ(0, rpma_mr_remote_from_descriptor(desc, sizeof(desc), &remote));
+	return remote;
+}
+
+/* It takes one READ, or several FLUSHes, of which the first fails here. */
+TEST_F_TIMEOUT(librpma, flush_longer_than_one_is_one_request, WAIT_SECONDS)
+{
+	struct rpma_mr_remote *dst = lib_remote_too_long(_metadata, self->s->mr);
+	struct rpma_conn *conn = self->c->conn;
+	struct ibv_wc wc;
+
+	if (test_is_native()) {
+		ASSERT_EQ(RPMA_E_PROVIDER, rpma_flush(conn, dst, 0, 21 * GIB, VISIBILITY, ALWAYS,
+						      CONTEXT(1)));
+		EXPECT_EQ(EMSGSIZE, errno);
+		expect_works(_metadata, &self->e);
+		ASSERT_EQ(0, rpma_flush(conn, dst, 0, 9 * GIB, VISIBILITY, ON_ERROR, CONTEXT(2)));
+		ASSERT_EQ(0, rpma_flush(conn, dst, 0, 5 * GIB, VISIBILITY, ALWAYS, CONTEXT(3)));
+		expect_wc(self->c->cq, 2, IBV_WC_REM_ACCESS_ERR);
+		expect_wc(self->c->cq, 3, IBV_WC_WR_FLUSH_ERR);
+	} else {
+		ASSERT_EQ(0, rpma_flush(conn, dst, 0, 21 * GIB, VISIBILITY, ALWAYS, CONTEXT(1)));
+		wc = expect_wc(self->c->cq, 1, IBV_WC_SUCCESS);
+		EXPECT_EQ(UINT32_MAX, wc.byte_len);
+		expect_works(_metadata, &self->e);
+	}
+	EXPECT_EQ(RPMA_E_NO_COMPLETION, rpma_cq_get_wc(self->c->cq, 1, &wc, NULL));
+	rpma_mr_remote_delete(&dst);
+}
+
+/* ---- the method ---- */
+
+static void expect_opcodes(struct __test_metadata *_metadata, struct ends *e, bool native)
+{
+	struct end *c = &e->c;
+
+	ASSERT_EQ(0, rpma_flush(c->conn, c->remote, 0, 8, VISIBILITY, ALWAYS, CONTEXT(1)));
+	EXPECT_EQ(native ? IBV_WC_FLUSH : IBV_WC_RDMA_READ,
+		  expect_wc(c->cq, 1, IBV_WC_SUCCESS).opcode);
+	ASSERT_EQ(0, rpma_atomic_write(c->conn, c->remote, 0, "12345678", ALWAYS, CONTEXT(2)));
+	EXPECT_EQ(native ? IBV_WC_ATOMIC_WRITE : IBV_WC_RDMA_WRITE,
+		  expect_wc(c->cq, 2, IBV_WC_SUCCESS).opcode);
+	expect_works(_metadata, e);
+}
+
+TEST_F_TIMEOUT(librpma, opcode_is_that_of_the_method, WAIT_SECONDS)
+{
+	const char *words[] = { "auto", "read", "native" };
+
+	expect_opcodes(_metadata, &self->e, test_is_native());
+	for (int i = 0; i < (test_is_native() ? 3 : 2); i++) {
+		ends_close(&self->e);
+		ends_prepare_with(_metadata, &self->e, words[i]);
+		ends_connect(_metadata, &self->e, NULL);
+		expect_opcodes(_metadata, &self->e, test_is_native() && i != 1);
+	}
+}
+
+/* FLUSH asks what the region's memory is, and READ what the program declared. */
+TEST_F_TIMEOUT(librpma, persistent_on_dram_is_refused_natively, WAIT_SECONDS)
+{
+	struct end *c = self->c;
+
+	apply_direct_write(_metadata, c->conn, true);
+	ASSERT_EQ(0, rpma_flush(c->conn, c->remote, 0, 8, PERSISTENT, ALWAYS, CONTEXT(1)));
+	expect_wc(c->cq, 1, test_is_native() ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
 }
 
 /* ---- completions ---- */
