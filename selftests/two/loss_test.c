@@ -235,6 +235,22 @@ TEST_F_TIMEOUT(loss, no_more_flushes_go_unanswered_than_agreed_on, WAIT_SECONDS)
 	expect_works_on(_metadata, self, variant->method);
 }
 
+/* ---- the queue of this machine ---- */
+
+TEST_F_TIMEOUT(loss, what_a_full_queue_drops_is_sent_again, WAIT_SECONDS)
+{
+	if (!loss_has_patched_provider())
+		SKIP(return, "the stock provider ends the connection");
+	ASSERT_EQ(0, system("tc qdisc replace dev eth0 root netem limit 4 delay 5ms"));
+	self->end.netem = true;
+	post_pairs(_metadata, self, MANY);
+	expect_flushed(_metadata, self, variant->method, MANY);
+	ASSERT_EQ(0, system(LOSS_NETEM_OFF));
+	self->end.netem = false;
+	expect_there(_metadata, self, MANY);
+	expect_works_on(_metadata, self, variant->method);
+}
+
 /* ---- READ ---- */
 
 /* A READ that completes has brought its data, whatever is acknowledged again. */
