@@ -155,8 +155,9 @@ static int set_flush_method(const struct rpma_conn *conn)
 		return 0;
 	ret = kernel_conn_flush_method(conn->peer_fd, conn->fd, conn->asked);
 	if (ret == -EOPNOTSUPP) {
-		log_error("RPMA_FLUSH_METHOD=%s in the environment, but the device's driver carries "
-			  "no %s for the kernel. Load one that does, or set auto, which always works",
+		log_error("RPMA_FLUSH_METHOD=%s in the environment, but the device's driver "
+			  "carries no %s for the kernel. Load one that does, or set auto, which "
+			  "always works",
 			  native ? "native" : "read", native ? "FLUSH" : "READ");
 		errno = EOPNOTSUPP;
 		return RPMA_E_NOSUPP;

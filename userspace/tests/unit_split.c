@@ -137,11 +137,13 @@ static void queue_size(struct rpma_peer *peer)
 	int posts;
 
 	begin(peer, 3);
-	ok(!flush(5 * GIB, ALWAYS, CONTEXT) && fake.nr_pieces == 3, "split: a queue just large enough");
+	ok(!flush(5 * GIB, ALWAYS, CONTEXT) && fake.nr_pieces == 3,
+	   "split: a queue just large enough");
 	posts = fake.posts;
 	logged[0] = '\0';
 	ok(flush(7 * GIB, ALWAYS, CONTEXT) == RPMA_E_PROVIDER && errno == EMSGSIZE &&
-	   !fake.nr_pieces && fake.posts == posts, "split: a queue too small, and nothing is posted");
+	   !fake.nr_pieces && fake.posts == posts,
+	   "split: a queue too small, and nothing is posted");
 	ok(strstr(logged, "rpma_conn_cfg_set_sq_size") && strstr(logged, "travel as 4 ") &&
 	   strstr(logged, "room for 3"), "split: a queue too small, and what to do");
 	ok(flush(~0ULL - 0x1122334455667788 - 64, ALWAYS, CONTEXT) == RPMA_E_PROVIDER &&
