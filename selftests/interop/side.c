@@ -38,6 +38,8 @@ void fill(void *ptr, size_t size, unsigned int seed)
 {
 	unsigned char *p = ptr;
 
+	/* Seeds are small, and what the bytes are made of is far above their bits. */
+	seed *= 0x85ebca6bu;
 	for (size_t i = 0; i < size; i++)
 		p[i] = (seed += 0x9e3779b1u) >> 24;
 }
