@@ -237,8 +237,8 @@ static const char *refusal(const struct rpma_completion *c)
 
 	if (access && !native)
 		return "a flush by READ was refused by the other side: its region is gone, or "
-		       "cannot be flushed this way. If its librpma flushes natively, let it register the "
-		       "region with RPMA_MR_USAGE_READ_SRC too; or flush natively here, if the "
+		       "cannot be flushed this way. If its librpma flushes natively, let it "
+		       "register the region with RPMA_MR_USAGE_READ_SRC too; or flush natively here, if the "
 		       "driver can and RPMA_FLUSH_METHOD is not read";
 	if (!native || (!access && c->status != RPMA_STATUS_REM_INV_REQ_ERR))
 		return NULL;

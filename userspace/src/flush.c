@@ -42,8 +42,8 @@ static int not_supported(const struct rpma_conn *conn)
 			  "so that it can answer neither reads nor flushes");
 	else
 		log_error("flush: it would travel as a READ, and the other side, which does not "
-			  "run rpma, may not let this region be read; then the connection would end. "
-			  "Let the other side register it with RPMA_MR_USAGE_READ_SRC too; or set "
+			  "run rpma, may not let this region be read; then the connection would "
+			  "end. Let the other side register it with RPMA_MR_USAGE_READ_SRC too; or set "
 			  "RPMA_FLUSH_METHOD=read here if its adapter does not flush natively");
 	errno = EOPNOTSUPP;
 	return RPMA_E_NOSUPP;

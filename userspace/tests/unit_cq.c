@@ -105,7 +105,8 @@ void test_cq(struct rpma_peer *peer)
 	   refusal_says(cq, RPMA_OP_FLUSH, RPMA_FLUSH_METHOD_NATIVE, RPMA_STATUS_ABORTED, "") &&
 	   !logged[0] &&
 	   refusal_says(cq, RPMA_OP_SEND, RPMA_FLUSH_METHOD_NONE, RPMA_STATUS_REM_INV_REQ_ERR,
-			"") && !logged[0], "cq: what no other method would change is the program's to explain");
+			"") && !logged[0],
+	   "cq: what no other method would change is the program's to explain");
 	c = (struct rpma_completion){ .op = RPMA_OP_WRITE };
 
 	/* counts go past 2^32, entries past the end of the ring */

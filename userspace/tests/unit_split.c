@@ -254,7 +254,7 @@ static void entries_are_used_again(struct rpma_peer *peer)
 /* ---- threads -------------------------------------------------------------- */
 
 #define READERS 3
-#define FLUSHES 2000
+#define FLUSHES 500
 
 static int nr_bad, all_failed;
 static unsigned char seen[FLUSHES];
