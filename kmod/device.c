@@ -242,7 +242,8 @@ static u32 rpma_device_max_msg_size(struct ib_device *ibdev)
 
 /*
  * rxe keeps 16 bytes for each page of a region in one allocation, and what is
- * larger than those can be makes the page allocator warn.
+ * larger than those can be makes the page allocator warn. Not so with our
+ * patches, which are known by what they add.
  */
 #define RPMA_RXE_MAX_MR_SIZE ((u64)KMALLOC_MAX_SIZE / 16 * PAGE_SIZE)
 
@@ -250,7 +251,8 @@ static u64 rpma_device_max_mr_size(const struct ib_device *ibdev)
 {
 	u64 size = ibdev->attrs.max_mr_size;
 
-	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE &&
+	    !(ibdev->attrs.kernel_cap_flags & IBK_FLUSH))
 		size = min(size, RPMA_RXE_MAX_MR_SIZE);
 	return size;
 }

@@ -133,6 +133,29 @@ TEST_F_TIMEOUT(native, range_over_2_gib_is_emsgsize, WAIT_SECONDS)
 	expect_completion(self->c->cq, 1, RPMA_OP_FLUSH, RPMA_STATUS_REM_ACCESS_ERR);
 }
 
+/* As the library does with what is longer than a FLUSH. */
+TEST_F_TIMEOUT(native, long_region_is_flushed_in_pieces, WAIT_SECONDS)
+{
+	const __u64 length = 3ULL << 30, limit = 1ULL << 31;
+	int fd = open(DAX, O_RDWR | O_CLOEXEC);
+	struct region r;
+	void *addr;
+
+	ASSERT_LE(0, fd);
+	addr = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, addr)
+		TH_LOG("%s: %s", DAX, strerror(errno));
+	close(fd);
+	r = region_reg(_metadata, self->p.fd, self->p.peer, addr, length,
+		       ACCESS_ALL | RPMA_ACCESS_FLUSH_PERSISTENT);
+	flush_one(_metadata, &self->p, &r, 0, limit, RPMA_FLUSH_PERSISTENT,
+		  RPMA_FLUSH_METHOD_NATIVE);
+	flush_one(_metadata, &self->p, &r, limit, length - limit, RPMA_FLUSH_ALL,
+		  RPMA_FLUSH_METHOD_NATIVE);
+	ioc_destroy(self->p.fd, .id = r.mr);
+	munmap(addr, length);
+}
+
 /* What a region does not grant ends the connection, with the request's name. */
 static void expect_refused(struct __test_metadata *_metadata, struct pair *p,
 			   struct rpma_request r, __u32 status)

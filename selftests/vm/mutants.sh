@@ -102,7 +102,7 @@ in_machine() {
 		VM_ARGS=() VM_ENV=("KERNEL=$on")
 		vm_payload "$dir" "$on" "$VM/guest-mutants.sh" "$dir/mutants.list" "$copies/bin/."
 		vm_run mutants "$dir" "$on" $((60 + $(wc -l <"$list") * 100)) \
-			-object memory-backend-ram,id=nvdimm,size=64M \
+			-object memory-backend-ram,id=nvdimm,size=4608M \
 			-device nvdimm,memdev=nvdimm || true
 		cat "$dir/result" >>"$result"
 		count=$(grep -c '^mutant ' "$dir/result") || true
