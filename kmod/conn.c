@@ -387,12 +387,11 @@ int rpma_conn_modify_ioctl(struct rpma_ucmd *ucmd)
 	}
 	if (cmd->mask & RPMA_CONN_MODIFY_DIRECT_WRITE)
 		WRITE_ONCE(conn->qp.env.direct_write, cmd->direct_write);
-	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD) {
-		WRITE_ONCE(conn->qp.env.method,
-			   rpma_conn_flush_method(conn, cmd->flush_method));
-		WRITE_ONCE(conn->qp.env.insist,
-			   cmd->flush_method != RPMA_FLUSH_METHOD_NONE);
-	}
+	if (cmd->mask & RPMA_CONN_MODIFY_FLUSH_METHOD)
+		rpma_qp_set_method(&conn->qp,
+				   rpma_conn_flush_method(conn,
+							  cmd->flush_method),
+				   cmd->flush_method != RPMA_FLUSH_METHOD_NONE);
 	return 0;
 }
 

@@ -21,6 +21,9 @@
 /* How long to wait for room that needs a RECV of the other side. */
 #define RPMA_QP_MESSAGE_TIMEOUT HZ
 
+/* The other side writes back this much faster than the wire carries. */
+#define RPMA_QP_WRITE_BACK_SPEED 32
+
 /* How long an adapter may take to hand back the requests of a dead queue. */
 #define RPMA_QP_STOP_TIMEOUT (2 * HZ)
 
@@ -254,6 +257,15 @@ void rpma_qp_start(struct rpma_qp *qp)
 
 /* ---- posting ---- */
 
+void rpma_qp_set_method(struct rpma_qp *qp, const struct rpma_flush_ops *method,
+			bool insist)
+{
+	spin_lock(&qp->lock);
+	qp->env.method = method;
+	qp->env.insist = insist;
+	spin_unlock(&qp->lock);
+}
+
 bool rpma_qp_has_room(struct rpma_qp *qp)
 {
 	return rpma_queue_in_flight(&qp->sq) < qp->sq.size &&
@@ -380,6 +392,8 @@ u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp)
 		wr = rpma_queue_slot(&qp->sq, pos);
 		if (wr->op != RPMA_OP_FLUSH)
 			bytes += wr->len;
+		else if (wr->method == RPMA_FLUSH_METHOD_NATIVE)
+			bytes += wr->len / RPMA_QP_WRITE_BACK_SPEED;
 	}
 	spin_unlock(&qp->lock);
 	return bytes;

@@ -100,6 +100,10 @@ void rpma_qp_start(struct rpma_qp *qp);
 int rpma_qp_post(struct rpma_qp *qp, const struct rpma_request *reqs, u32 nr,
 		 bool wait);
 
+/* How flushes posted from now on travel, and whether the user insists on it. */
+void rpma_qp_set_method(struct rpma_qp *qp, const struct rpma_flush_ops *method,
+			bool insist);
+
 /* Could a request be posted to the send queue now? */
 bool rpma_qp_has_room(struct rpma_qp *qp);
 
@@ -116,7 +120,10 @@ int rpma_qp_drain(struct rpma_qp *qp, unsigned int state, long timeout);
 /* Make unsignaled requests at the end of the send queue complete. */
 void rpma_qp_mark(struct rpma_qp *qp);
 
-/* Bytes that the requests in flight on the send queue transfer. */
+/*
+ * Bytes that the requests in flight on the send queue transfer. What a native
+ * flush has the other side write back counts, but less.
+ */
 u64 rpma_qp_bytes_in_flight(struct rpma_qp *qp);
 
 /**

@@ -215,7 +215,8 @@ static int rpma_wr_build_atomic_write(struct rpma_wr *wr,
 	if (req->len != sizeof(*wr->value) ||
 	    !IS_ALIGNED(wr->rdma.remote_addr, sizeof(*wr->value)))
 		return -EINVAL;
-	if (rpma_flush_has_atomic_write(method, env->peer->dev->ibdev)) {
+	if (!READ_ONCE(env->no_reads) &&
+	    rpma_flush_has_atomic_write(method, env->peer->dev->ibdev)) {
 		wr->send.opcode = RPMA_WR_ATOMIC_WRITE;
 		wr->method = method->id;
 	}
