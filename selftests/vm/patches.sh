@@ -56,11 +56,12 @@ run_suite() {
 	PROVIDER=$2 TALLY=$tally OUTPUT=$tally.vm "${command[@]}" >"$tally.log" 2>&1 </dev/null &
 }
 
-# says TALLY SUITE TEST: how a test went. One that takes the machine down with a
+# says TALLY SUITE TEST: how a test went; the programs of a pair are named
+# after it. One that takes the machine down with a
 # report of the kernel has failed.
 says() {
 	awk -F '\t' -v suite="$2" -v test="$3" '
-		$3 == suite && ($4 == test || $4 ~ /^never ended: kernel report/) { said = $1 }
+		($3 == suite || index($3, suite "_") == 1) && ($4 == test || $4 ~ /^never ended: kernel report/) { said = $1 }
 		END { print said ? said : "nothing" }' "$1"
 }
 
