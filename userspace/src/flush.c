@@ -88,19 +88,20 @@ static uint32_t make_pieces(const struct rpma_ioc_flush *whole, uint64_t done, u
 	return nr;
 }
 
+/* @done: how many bytes the pieces that were posted cover, on failure too. */
 static int post_pieces(const struct rpma_conn *conn, const struct rpma_ioc_flush *whole,
-		       uint64_t context)
+		       uint64_t context, uint64_t *done)
 {
 	struct rpma_request reqs[BATCH];
-	uint64_t done = 0;
 	int ret, i;
 
-	while (done != whole->len) {
-		ret = kernel_post_several(conn->fd, reqs, make_pieces(whole, done, context, reqs));
+	*done = 0;
+	while (*done != whole->len) {
+		ret = kernel_post_several(conn->fd, reqs, make_pieces(whole, *done, context, reqs));
 		if (ret < 0)
 			return ret;
 		for (i = 0; i < ret; i++)
-			done += reqs[i].len;
+			*done += reqs[i].len;
 	}
 	return 0;
 }
@@ -114,6 +115,7 @@ static int flush_in_pieces(const struct rpma_conn *conn, const struct rpma_ioc_f
 {
 	uint64_t nr = count_pieces(whole);
 	struct splits *splits;
+	uint64_t done;
 	int ret;
 
 	if (nr > conn->sq_size) {
@@ -128,9 +130,9 @@ static int flush_in_pieces(const struct rpma_conn *conn, const struct rpma_ioc_f
 		return RPMA_E_NOMEM;
 
 	splits_lock(splits);
-	ret = post_pieces(conn, whole, splits_add(splits, whole->context));
+	ret = post_pieces(conn, whole, splits_add(splits, whole->context), &done);
 	if (ret)
-		splits_abandon(splits);
+		splits_abandon(splits, done);
 	splits_unlock(splits);
 	return ret ? err_post(-ret, "flush") : 0;
 }

@@ -3,9 +3,12 @@
  * Flushes in pieces: which completions of theirs the caller sees.
  *
  * Nobody says when a piece has succeeded, so entries are used again in turn.
- * That is safe: once a piece fails all requests behind it fail, and each keeps a
- * place in the completion queue until it is read, behind that piece. So while its
- * completion is unread, no more flushes follow than the queue has places.
+ * That is safe: a request keeps a place in the completion queue until it has
+ * succeeded or its failure is read, and behind a piece that has not succeeded
+ * none does. So while a piece of a flush keeps a place, each flush behind it of
+ * which anything was posted keeps another; and as there is one entry more than
+ * places, the next entry is nobody's any more. One of which nothing was posted
+ * keeps no place, and gives its entry back.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,9 +83,11 @@ uint64_t splits_add(struct splits *splits, uint64_t context)
 	return (uintptr_t)split;
 }
 
-void splits_abandon(struct splits *splits)
+void splits_abandon(struct splits *splits, bool posted)
 {
 	set_state(splits, &splits->entries[splits->newest], SPLIT_OVER);
+	if (!posted)
+		splits->newest = (splits->newest + splits->nr - 1) % splits->nr;
 }
 
 static struct split *of_context(struct splits *splits, uint64_t context)

@@ -37,8 +37,11 @@ void splits_unlock(struct splits *splits);
  */
 uint64_t splits_add(struct splits *splits, uint64_t context);
 
-/* The flush begun last was not posted to its last piece: nobody may hear of it. */
-void splits_abandon(struct splits *splits);
+/*
+ * The flush begun last was not posted to its last piece: nobody may hear of it.
+ * @posted: some of it was.
+ */
+void splits_abandon(struct splits *splits, bool posted);
 
 /*
  * Whether a FLUSH that failed is to be kept from the caller; else its context

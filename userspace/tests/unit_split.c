@@ -234,6 +234,37 @@ static void not_posted_to_the_last(struct rpma_peer *peer)
 	ok(good == 4 * 5, "split: full before the last piece is EAGAIN, and never heard of again");
 }
 
+/* While failures are unread, a program tries until there is room. */
+static void tried_until_there_is_room(struct rpma_peer *peer)
+{
+	struct rpma_request begun;
+	int i, good = 0;
+
+	begin(peer, 20);
+	flush(5 * GIB, ALWAYS, CONTEXT);
+	fail_at(0, RPMA_STATUS_REM_ACCESS_ERR);
+	good += next_is(CONTEXT, IBV_WC_REM_ACCESS_ERR);
+	fake.post_limited = true;
+	fake.post_left = 1;
+	fake.post_ret = -EAGAIN;
+	good += flush(5 * GIB, ALWAYS, memory) == RPMA_E_PROVIDER && fake.nr_pieces == 1;
+	begun = fake.pieces[0];
+	for (i = 0; i < 4 * FAKE_RING_ENTRIES; i++)
+		good += flush(5 * GIB, ALWAYS, memory) == RPMA_E_PROVIDER && errno == EAGAIN &&
+			!fake.nr_pieces;
+	ok(good == 2 + 4 * FAKE_RING_ENTRIES && none_left(),
+	   "split: full before the first piece, again and again, and a failure is reported once");
+
+	fake.post_limited = false;
+	fake.post_ret = 0;
+	flush(5 * GIB, ALWAYS, memory);
+	complete(&begun, RPMA_STATUS_RETRY_EXC_ERR);
+	fail_at(0, RPMA_STATUS_ABORTED);
+	ok(next_is(memory, IBV_WC_WR_FLUSH_ERR) && none_left(),
+	   "split: posted at last, and what was only begun is not taken for it");
+	end();
+}
+
 static void entries_are_used_again(struct rpma_peer *peer)
 {
 	int i, good = 0;
@@ -309,6 +340,7 @@ void test_split(struct rpma_peer *peer)
 	failure(peer);
 	same_context(peer);
 	not_posted_to_the_last(peer);
+	tried_until_there_is_room(peer);
 	entries_are_used_again(peer);
 	threads(peer);
 }
