@@ -98,6 +98,9 @@ static int post_pieces(const struct rpma_conn *conn, const struct rpma_ioc_flush
 	*done = 0;
 	while (*done != whole->len) {
 		ret = kernel_post_several(conn->fd, reqs, make_pieces(whole, *done, context, reqs));
+		/* A signal does not undo what is posted, so the rest follows it. */
+		if (ret == -EINTR && *done)
+			continue;
 		if (ret < 0)
 			return ret;
 		for (i = 0; i < ret; i++)

@@ -398,6 +398,11 @@ int kernel_post_several(int conn_fd, const struct rpma_request *requests, uint32
 {
 	(void)conn_fd;
 	pthread_mutex_lock(&lock);
+	if (fake.signals && fake.nr_pieces >= fake.signals_at) {
+		fake.signals--;
+		pthread_mutex_unlock(&lock);
+		return -EINTR;
+	}
 	if (fake.post_at_once && nr > fake.post_at_once)
 		nr = fake.post_at_once;
 	if (fake.post_limited && nr > fake.post_left)

@@ -30,6 +30,8 @@ struct fake_kernel {
 	uint32_t post_at_once;
 	bool post_limited;
 	uint32_t post_left;
+	/* once so many pieces are there, a signal comes so often before more are taken */
+	uint32_t signals_at, signals;
 	/* what a connection is */
 	enum rpma_conn_state state;
 	enum rpma_flush_method conn_method;

@@ -151,6 +151,23 @@ static void queue_size(struct rpma_peer *peer)
 	end();
 }
 
+static void signals(struct rpma_peer *peer)
+{
+	begin(peer, 20);
+	fake.post_at_once = 1;
+	for (fake.signals_at = 1; fake.signals_at < 9; fake.signals_at++) {
+		fake.signals = 3;
+		ok(!flush(17 * GIB, ALWAYS, CONTEXT) && !fake.signals,
+		   "split: signals after piece %u", fake.signals_at);
+		pieces_cover(17 * GIB, RPMA_REQ_F_SIGNALED);
+	}
+	fake.signals_at = 0;
+	fake.signals = 1;
+	ok(flush(17 * GIB, ALWAYS, CONTEXT) == RPMA_E_PROVIDER && errno == EINTR &&
+	   !fake.nr_pieces, "split: a signal before the first piece is EINTR");
+	end();
+}
+
 /* ---- what the caller sees -------------------------------------------------- */
 
 static void success(struct rpma_peer *peer)
@@ -336,6 +353,7 @@ void test_split(struct rpma_peer *peer)
 {
 	what_is_posted(peer);
 	queue_size(peer);
+	signals(peer);
 	success(peer);
 	failure(peer);
 	same_context(peer);
