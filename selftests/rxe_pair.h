@@ -27,6 +27,7 @@ struct rxe_opts {
 	__u8 max_dest_rd_atomic;	/* and how many B remembers */
 	__u8 timeout;			/* of a lost packet, 4.096 us << timeout */
 	__u8 retry_cnt;
+	enum ibv_mtu path_mtu;
 	struct ibv_srq *srq;		/* of B */
 };
 
@@ -35,7 +36,7 @@ struct rxe_opts {
 	({								\
 		struct rxe_opts o = { .b_access = B_ACCESS, .max_rd_atomic = 16, \
 				      .max_dest_rd_atomic = 16, .timeout = 18, \
-				      .retry_cnt = 7 };			\
+				      .retry_cnt = 7, .path_mtu = IBV_MTU_4096 }; \
 									\
 		__VA_ARGS__;						\
 		o;							\
@@ -137,7 +138,7 @@ static inline void rxe_end_connect(struct __test_metadata *_metadata, struct rxe
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_4096,
+		.path_mtu = o->path_mtu,
 		.dest_qp_num = peer_qpn,
 		.max_dest_rd_atomic = o->max_dest_rd_atomic,
 		.max_rd_atomic = o->max_rd_atomic,

@@ -28,8 +28,13 @@
 #define MAX_BODY 512
 
 enum wire_opcode {
+	OP_WRITE_FIRST = 0x06,
+	OP_WRITE_MIDDLE = 0x07,
+	OP_WRITE_LAST = 0x08,
 	OP_WRITE_ONLY = 0x0a,
 	OP_READ_REQUEST = 0x0c,
+	OP_READ_RESPONSE_FIRST = 0x0d,
+	OP_READ_RESPONSE_MIDDLE = 0x0e,
 	OP_READ_RESPONSE_LAST = 0x0f,
 	OP_READ_RESPONSE_ONLY = 0x10,
 	OP_ACK = 0x11,
@@ -67,7 +72,7 @@ static inline void wire_device(struct __test_metadata *_metadata)
 	if (!system("rdma link show " WIRE_DEV "/1 2>/dev/null | grep -q ACTIVE"))
 		return;
 	ASSERT_EQ(0, system("bash -ec '"
-		"modprobe -q veth || true;"
+		"modprobe -qa veth sch_netem || true;"
 		"ip link add wire0 mtu 4200 type veth peer name wire1 mtu 4200;"
 		"ip link set wire0 up; ip link set wire1 up;"
 		"ip addr add " WIRE_ADDR "/24 dev wire0;"
@@ -84,6 +89,16 @@ static __attribute__((destructor)) void wire_end(void)
 {
 	if (getpid() == wire_owner && system("ip link delete wire0 2>/dev/null"))
 		wire_owner = 0;
+}
+
+/*
+ * While it is slow the device's packets come one in a while, and it holds back
+ * what is more than 64 of them. Those that did not come yet are lost then.
+ */
+static inline void wire_slow(struct __test_metadata *_metadata, bool slow)
+{
+	ASSERT_EQ(0, system(slow ? "tc qdisc add dev wire0 root netem slot 200ms packets 1" :
+				   "tc qdisc del dev wire0 root"));
 }
 
 static inline void wire_open(struct __test_metadata *_metadata, struct wire *w, __u32 qpn)

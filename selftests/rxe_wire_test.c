@@ -8,8 +8,9 @@
 
 #include "rxe_pair.h"
 #include "rxe_wire.h"
+#include "rxe_wire_long.h"
 
-#define MEM_SIZE 8192
+#define MEM_SIZE 32768
 
 FIXTURE(wire) {
 	struct rxe_pair p;
@@ -196,16 +197,42 @@ static void plain_ack(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *sel
 
 TEST_F_TIMEOUT(wire, plain_ack_does_not_complete_a_flush, WAIT_SECONDS)
 {
-	connect_to_nobody(_metadata, self, RXE_OPTS());
+	connect_to_nobody(_metadata, self, MISSED_SOON());
 	post_flush(1);
 	plain_ack(_metadata, self, OP_FLUSH, IBV_WC_FLUSH, 0x12345);
 }
 
 TEST_F_TIMEOUT(wire, plain_ack_does_not_complete_an_atomic_write, WAIT_SECONDS)
 {
-	connect_to_nobody(_metadata, self, RXE_OPTS());
+	connect_to_nobody(_metadata, self, MISSED_SOON());
 	post_atomic_write(1);
 	plain_ack(_metadata, self, OP_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE, 8);
+}
+
+/* Without a timer nothing else would send them again. */
+TEST_F_TIMEOUT(wire, plain_ack_is_no_reason_to_repeat, WAIT_SECONDS)
+{
+	struct wire_packet data = wire_answer(OP_READ_RESPONSE_ONLY, 2);
+
+	connect_to_nobody(_metadata, self, RXE_OPTS(o.timeout = 0));
+	post_flush(1);
+	expect_packet(&self->w, OP_FLUSH, 0);
+	wire_say(&self->w, wire_answer(OP_ACK, 0));
+	wire_say(&self->w, wire_answer(OP_READ_RESPONSE_ONLY, 0));
+	expect_success(self->end, 1, IBV_WC_FLUSH, 0x12345);
+	post_atomic_write(2);
+	expect_packet(&self->w, OP_ATOMIC_WRITE, 1);
+	wire_say(&self->w, wire_answer(OP_ACK, 1));
+	wire_say(&self->w, wire_answer(OP_READ_RESPONSE_ONLY, 1));
+	expect_success(self->end, 2, IBV_WC_ATOMIC_WRITE, 8);
+	post_read(3, 0);
+	expect_packet(&self->w, OP_READ_REQUEST, 2);
+	wire_say(&self->w, wire_answer(OP_ACK, 2));
+	data.len += 8;
+	wire_say(&self->w, data);
+	expect_success(self->end, 3, IBV_WC_RDMA_READ, 8);
+	post_flush(4);
+	expect_packet(&self->w, OP_FLUSH, 3);
 }
 
 /* A fence does not wait for what is sent only behind it, nor for itself. */
@@ -251,14 +278,17 @@ TEST_F_TIMEOUT(wire, retries_begin_anew_with_each_answer, WAIT_SECONDS)
 
 /* An answer that does not fit completes nothing with success. */
 static void bad_answer(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self,
-		       struct wire_packet answer)
+		       __u8 opcode, struct wire_packet answer)
 {
 	rxe_end_new(_metadata, &self->p, self->end, NULL);
 	rxe_end_init(_metadata, self->end, B_ACCESS);
 	self->w.qpn = self->end->qp->qp_num;
 	connect_to_nobody(_metadata, self, RXE_OPTS());
-	post_flush(1);
-	expect_packet(&self->w, OP_FLUSH, 0);
+	if (opcode == OP_FLUSH)
+		post_flush(1);
+	else
+		post_atomic_write(1);
+	expect_packet(&self->w, opcode, 0);
 	wire_say(&self->w, answer);
 	expect_wc(self->end, 1, IBV_WC_BAD_RESP_ERR);
 }
@@ -269,10 +299,66 @@ TEST_F_TIMEOUT(wire, answer_that_is_none_is_an_error, WAIT_SECONDS)
 	struct wire_packet atomic = wire_answer(OP_ATOMIC_ACK, 0);
 
 	nak.body[0] = SYN_NAK_INVALID_REQUEST;
-	bad_answer(_metadata, self, nak);
+	bad_answer(_metadata, self, OP_FLUSH, nak);
 	atomic.len = 12;
-	bad_answer(_metadata, self, atomic);
-	bad_answer(_metadata, self, wire_answer(OP_READ_RESPONSE_LAST, 0));
+	bad_answer(_metadata, self, OP_FLUSH, atomic);
+}
+
+/* Their response is one packet, never the first of several. */
+TEST_F_TIMEOUT(wire, part_of_an_answer_is_an_error, WAIT_SECONDS)
+{
+	const __u8 parts[] = { OP_READ_RESPONSE_FIRST, OP_READ_RESPONSE_MIDDLE,
+			       OP_READ_RESPONSE_LAST };
+
+	for (int i = 0; i < 3; i++) {
+		bad_answer(_metadata, self, OP_FLUSH, wire_answer(parts[i], 0));
+		bad_answer(_metadata, self, OP_ATOMIC_WRITE, wire_answer(parts[i], 0));
+	}
+}
+
+/* ---- a message of many packets is sent again ---- */
+
+#define post_long_write(id)						\
+	rxe_post(self->end, id, ({					\
+		ibv_wr_rdma_write(ex, REMOTE_RKEY, REMOTE_ADDR);	\
+		ibv_wr_set_sge(ex, self->mr->lkey, (uintptr_t)self->mem, LONG_SIZE); }))
+
+static void prepare_long(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self)
+{
+	for (int i = 0; i < LONG_SIZE; i++)
+		self->mem[i] = i / LONG_MTU * 3 + i;
+	connect_to_nobody(_metadata, self, RXE_OPTS(o.timeout = 19; o.path_mtu = IBV_MTU_256));
+}
+
+TEST_F_TIMEOUT(wire, write_that_is_answered_too_early_completes, WAIT_SECONDS)
+{
+	prepare_long(_metadata, self);
+	post_long_write(1);
+	long_write_ends(_metadata, &self->w, self->mem);
+	long_write_answered_early(_metadata, &self->w, self->mem);
+	long_write_ends(_metadata, &self->w, self->mem);
+	expect_nothing_completed();
+	long_write_ends(_metadata, &self->w, self->mem);
+	wire_say(&self->w, wire_answer(OP_ACK, LONG_LAST));
+	expect_success(self->end, 1, IBV_WC_RDMA_WRITE, LONG_SIZE);
+}
+
+TEST_F_TIMEOUT(wire, write_that_is_answered_too_early_keeps_its_place, WAIT_SECONDS)
+{
+	prepare_long(_metadata, self);
+	post_long_write(1);
+	post_write(2, 0);
+	long_write_ends(_metadata, &self->w, self->mem);
+	expect_packet(&self->w, OP_WRITE_ONLY, LONG_LAST + 1);
+	long_write_answered_early(_metadata, &self->w, self->mem);
+	for (int i = 0; i < 2; i++) {
+		long_write_ends(_metadata, &self->w, self->mem);
+		expect_packet(&self->w, OP_WRITE_ONLY, LONG_LAST + 1);
+	}
+	expect_nothing_completed();
+	wire_say(&self->w, wire_answer(OP_ACK, LONG_LAST + 1));
+	expect_success(self->end, 1, IBV_WC_RDMA_WRITE, LONG_SIZE);
+	expect_success(self->end, 2, IBV_WC_RDMA_WRITE, 8);
 }
 
 /* ---- the device answers ---- */
