@@ -2,13 +2,17 @@
 /*
  * Both machines lose a packet in twenty of what they send and let others pass
  * it (loss_target at PEER4). Several connections flush at the same time, one
- * flush after the other or many at once.
+ * flush after the other or many at once, behind WRITEs of one packet or of some.
  */
 #include "loss_pair.h"
 
 #define CONNS 8
 #define CHUNK 500
 #define DEEP 16
+#define MAX_CHUNK 10000		/* three packets */
+#define GAP 12
+#define AREA (LOSS_REGION / CONNS)
+#define PEEK 4096
 #define END_MS 150000
 
 FIXTURE(storm) {
@@ -18,24 +22,29 @@ FIXTURE(storm) {
 
 FIXTURE_VARIANT(storm) {
 	__u32 method;
+	int chunk;		/* bytes */
 	int deep;
 	int flushes;		/* of each connection */
 };
 
 FIXTURE_VARIANT_ADD(storm, native_one_by_one) {
-	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = 1, .flushes = 20,
+	.method = RPMA_FLUSH_METHOD_NATIVE, .chunk = CHUNK, .deep = 1, .flushes = 20,
 };
 
 FIXTURE_VARIANT_ADD(storm, native_many) {
-	.method = RPMA_FLUSH_METHOD_NATIVE, .deep = DEEP, .flushes = 48,
+	.method = RPMA_FLUSH_METHOD_NATIVE, .chunk = CHUNK, .deep = DEEP, .flushes = 48,
+};
+
+FIXTURE_VARIANT_ADD(storm, native_long) {
+	.method = RPMA_FLUSH_METHOD_NATIVE, .chunk = MAX_CHUNK, .deep = 4, .flushes = 16,
 };
 
 FIXTURE_VARIANT_ADD(storm, read_one_by_one) {
-	.method = RPMA_FLUSH_METHOD_READ, .deep = 1, .flushes = 20,
+	.method = RPMA_FLUSH_METHOD_READ, .chunk = CHUNK, .deep = 1, .flushes = 20,
 };
 
 FIXTURE_VARIANT_ADD(storm, read_many) {
-	.method = RPMA_FLUSH_METHOD_READ, .deep = DEEP, .flushes = 48,
+	.method = RPMA_FLUSH_METHOD_READ, .chunk = CHUNK, .deep = DEEP, .flushes = 48,
 };
 
 FIXTURE_SETUP(storm)
@@ -62,27 +71,34 @@ FIXTURE_TEARDOWN(storm)
 
 struct stream {
 	struct side *side;
-	__u64 area;		/* of the region over there: DEEP pieces, 512 bytes each */
+	__u64 area;		/* of the region over there: room for @slots pieces */
+	int slots;
+	int chunk;
 	int posted;
 	int done;
 };
 
-static void piece_fill(__u8 *at, int conn, int nr)
+static __u64 piece_at(const struct stream *s, int nr)
 {
-	for (int i = 0; i < CHUNK; i++)
-		at[i] = conn * 29 + nr * 7 + i;
+	return (__u64)(nr % s->slots) * (s->chunk + GAP);
+}
+
+static void piece_fill(__u8 *at, int chunk, int conn, int nr)
+{
+	for (int i = 0; i < chunk; i++)
+		at[i] = conn * 29 + nr * 7 + i / 256 * 3 + i;
 }
 
 static void post_one(struct __test_metadata *_metadata, struct region *there, struct stream *s,
 		     int conn)
 {
-	__u64 at = s->posted % DEEP * 512;
+	__u64 at = piece_at(s, s->posted);
 	struct rpma_request r[2] = {
-		req_write(s->posted, 0, &s->side->mem, at, there, s->area + at, CHUNK),
-		req_flush(s->posted, SIGNALED, there, s->area + at, CHUNK),
+		req_write(s->posted, 0, &s->side->mem, at, there, s->area + at, s->chunk),
+		req_flush(s->posted, SIGNALED, there, s->area + at, s->chunk),
 	};
 
-	piece_fill(s->side->mem.addr + at, conn, s->posted);
+	piece_fill(s->side->mem.addr + at, s->chunk, conn, s->posted);
 	ioc_post(s->side->conn, r, 2);
 	s->posted++;
 }
@@ -102,28 +118,46 @@ static bool take_one(struct __test_metadata *_metadata, struct stream *s, __u32 
 	return true;
 }
 
+static void expect_piece(struct __test_metadata *_metadata, struct loss_end *end, __u64 at,
+			 const __u8 *want, int len)
+{
+	for (int done = 0; done < len; done += PEEK) {
+		struct loss_answer a = tell(end, .type = LOSS_PEEK, .offset = at + done);
+
+		ASSERT_EQ(0, memcmp(want + done, a.data, len - done < PEEK ? len - done : PEEK));
+	}
+}
+
 static void expect_pieces(struct __test_metadata *_metadata, struct loss_end *end,
 			  struct stream *s, int conn)
 {
-	__u8 want[CHUNK];
+	__u8 want[MAX_CHUNK];
 
-	for (int nr = s->posted - DEEP; nr < s->posted; nr++) {
-		struct loss_answer a;
-
-		a = tell(end, .type = LOSS_PEEK, .offset = s->area + nr % DEEP * 512);
-		piece_fill(want, conn, nr);
-		ASSERT_EQ(0, memcmp(want, a.data, CHUNK));
+	for (int nr = s->posted - s->slots; nr < s->posted; nr++) {
+		piece_fill(want, s->chunk, conn, nr);
+		expect_piece(_metadata, end, s->area + piece_at(s, nr), want, s->chunk);
 	}
+}
+
+static void streams_begin(struct stream *streams, struct side *first, struct side *more,
+			  int chunk)
+{
+	int room = AREA / (chunk + GAP);
+
+	for (int i = 0; i < CONNS; i++)
+		streams[i] = (struct stream){
+			.side = i ? &more[i - 1] : first, .area = i * AREA, .chunk = chunk,
+			.slots = room < DEEP ? room : DEEP,
+		};
 }
 
 TEST_F_TIMEOUT(storm, every_flush_completes_once_in_order, 2 * WAIT_SECONDS)
 {
-	struct stream streams[CONNS] = { { .side = &self->end.p.client } };
+	struct stream streams[CONNS];
 	int left = CONNS * variant->flushes;
 	long long end = now_ms() + END_MS;
 
-	for (int i = 1; i < CONNS; i++)
-		streams[i] = (struct stream){ .side = &self->more[i - 1], .area = i * DEEP * 512 };
+	streams_begin(streams, &self->end.p.client, self->more, variant->chunk);
 	while (left) {
 		bool idle = true;
 
