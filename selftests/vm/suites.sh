@@ -24,6 +24,7 @@ runs_on() {
 	if is_patched "$2"; then every=flush; fi
 	case ,$1, in
 	*,"$every",* | *,"$2",*) return 0 ;;
+	*,"$2@long",*) [ -n "${LONG-}" ] ;;
 	*) return 1 ;;
 	esac
 }
