@@ -44,7 +44,8 @@ union rpma_flush_wr {
  * @needs_direct_write: the remote adapter must write past the caches for
  *	this method to reach the persistence domain
  * @supported: can connections of this device use it?
- * @build: make the work request, all zero before; @sge is the one it may use
+ * @build: make the work request; its cqe, opcode and flags are set, the rest is
+ *	zero; @sge is the one it may use
  */
 struct rpma_flush_ops {
 	u32 id;
